@@ -33,6 +33,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     for (const flag of ["names", "as_of", "min_token"]) if (takes.has(flag)) route[flag] = true;
     if (extension.moves?.length) route.moves = extension.moves;
     if (extension.destructive) route.destructive = true;
+    if (extension.composed_of) route.composed_of = extension.composed_of;
     const asked = Object.keys(described.requestBody?.content["application/json"].schema.properties ?? {});
     if (isCommand && asked.every((field) => field === "decided_by_decision_id")) route.bare = true;
     routes[name] = route;

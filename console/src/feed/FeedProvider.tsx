@@ -50,10 +50,10 @@ type Changed = { stream: StreamType; id: string; event?: string };
 /** Return whether one of these changes makes a query outdated. */
 export function isOutdated(query: Pick<Query, "queryKey">, changes: readonly Changed[]): boolean {
   const [operation, parameters] = query.queryKey as [string, Record<string, unknown> | undefined];
-  return changes.some(({ stream, id, event }) =>
+  return changes.some(({ stream, id }) =>
     operation === "list_events"
       ? isListed(parameters, stream, id)
-      : affectedBy(stream, event).has(operation) && !isAboutOther(operation, parameters, stream, id),
+      : affectedBy(stream).has(operation) && !isAboutOther(operation, parameters, stream, id),
   );
 }
 

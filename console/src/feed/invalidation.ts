@@ -1,63 +1,15 @@
-/** Which reads an event makes outdated: one table. */
-import type { EventName, QueryName, RowTable, StreamType } from "../api/names";
+/** Which reads an event makes outdated, from what each read declares that it is composed of. */
+import type { QueryName, RowTable, StreamType } from "../api/names";
 import routes from "../api/routes.json";
 
-const BOARD: QueryName[] = ["get_board", "get_plan_readiness", "get_status"];
-/** What the handover of a shift tells, beside the board. */
-const SHIFT: QueryName[] = [...BOARD, "get_shift_handover"];
-const CUSTODY: QueryName[] = ["list_custody", "get_custody_summary", "get_provenance", "get_dataset_lineage"];
-const AGENTS: QueryName[] = ["get_board", "get_shift_handover", "list_proposals", "get_agent", "list_at_risk_results"];
+type Read = { method: string; path: string; aggregate: string; composed_of?: string[] };
+const reads = Object.entries<Read>(routes).filter(([, route]) => route.method === "GET");
 
-/** What an event of a stream makes outdated, beside the object, its history and its list. */
-export const ALSO: Record<StreamType, readonly QueryName[]> = {
-  Acquisition: CUSTODY,
-  Actor: ["get_self"],
-  Agent: ["get_self", "list_agent_costs"],
-  Asset: [...SHIFT, "get_asset_tree"],
-  Attestation: [...CUSTODY, "list_distributions", "get_distribution"],
-  Calibration: ["get_provenance", "list_calibration_uses", "get_calibration_revision"],
-  Campaign: [],
-  Capability: [],
-  Caution: [...SHIFT, "list_decisions", "get_decision"],
-  Clearance: SHIFT,
-  Conduit: [],
-  Credential: ["get_permit", "get_seal"],
-  Dataset: [...CUSTODY, "list_dataset_parts", "list_distributions"],
-  Decision: [...AGENTS, "list_decision_evidence", "list_run_logbook_entries"],
-  Distribution: [...CUSTODY, "list_distribution_checks"],
-  Edition: [...CUSTODY, "get_edition_manifest"],
-  Enclosure: SHIFT,
-  Facility: ["get_self", "get_permit"],
-  Family: BOARD,
-  Frame: [],
-  Method: BOARD,
-  Model: [],
-  Mount: [...BOARD, "get_asset_tree"],
-  Permit: [],
-  Plan: BOARD,
-  Policy: ["get_self", "evaluate_authorization"],
-  Practice: BOARD,
-  Procedure: ["get_board", "get_status", "get_shift_handover", "get_conduct", "list_conducts", "list_procedure_iterations", "list_procedure_activities"],
-  Proposal: AGENTS,
-  Recipe: ["get_recipe_version", "list_recipe_versions"],
-  Run: ["get_board", "get_status", "list_campaigns", "get_shift_handover"],
-  Seal: [],
-  Subject: BOARD,
-  Subscription: ["list_deliveries"],
-  Supply: SHIFT,
-  Surface: ["get_board", "list_surfaces"],
-  Visit: ["get_board", "get_shift_handover", "get_surface", "list_surfaces"],
-  Zone: [],
-};
-
-/** What some events make outdated in addition. */
-export const AFTER: Partial<Record<EventName, readonly QueryName[]>> = {
-  RunCompleted: ["list_decisions", "list_datasets", "list_custody"],
-  RunStopped: ["list_decisions", "list_datasets", "list_custody"],
-  RunAborted: ["list_decisions", "list_datasets", "list_custody"],
-  RunTruncated: ["list_decisions", "list_datasets", "list_custody"],
-  ProposalApproved: ["list_decisions"],
-};
+/** The reads that an event of a stream makes outdated: those of its aggregate, and those composed of it. */
+const READS = new Map<string, Set<string>>();
+for (const [name, route] of reads) {
+  for (const stream of [route.aggregate, ...(route.composed_of ?? [])]) READS.set(stream, (READS.get(stream) ?? new Set()).add(name));
+}
 
 /**
  * What rows beside an object make outdated. Observations leave the board out: it is the most expensive read, and
@@ -79,18 +31,16 @@ export const ROWS: Record<RowTable, readonly QueryName[]> = {
 
 /** `get_run`, `get_run_history` and `list_runs` of runs: no other read of runs has these paths. */
 const OWN = new Map<StreamType, Set<string>>();
-for (const { path, aggregate } of Object.values(routes)) {
+for (const [, { path, aggregate }] of reads) {
   if (!path.endsWith("/history")) continue;
   const one = path.replace(/\/history$/, "");
   const paths = [path, one, one.replace(/\/\{\w+\}$/, "")];
-  const reads = Object.entries(routes).filter(([, route]) => route.method === "GET" && paths.includes(route.path));
-  OWN.set(aggregate, new Set(reads.map(([name]) => name)));
+  OWN.set(aggregate as StreamType, new Set(reads.filter(([, route]) => paths.includes(route.path)).map(([name]) => name)));
 }
 
 /** Return the reads that an event of a stream makes outdated. */
-export function affectedBy(stream: StreamType, event?: string): Set<string> {
-  const after = event ? (AFTER[event as EventName] ?? []) : [];
-  return new Set([...(OWN.get(stream) ?? []), ...(ALSO[stream] ?? []), ...after]);
+export function affectedBy(stream: StreamType): Set<string> {
+  return new Set(READS.get(stream));
 }
 
 /** Return the reads that a command of an aggregate makes outdated, also where it adds rows and writes no event. */

@@ -68,6 +68,9 @@ def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> It
     for value, times in Counter([*(row.name for row in rows), *routes, *commands]).items():
         if times > 1:
             yield f"{value}: declared {times} times"
+    composed = {name for question in questions for name in question.composed_of}
+    for name in composed - {row.aggregate.name for row in rows}:
+        yield f"{name}: a read is composed of it, but there is no such aggregate"
     for aggregate in {id(row.aggregate): row.aggregate for row in rows}.values():
         events = event_types(aggregate)
         for event in events:

@@ -314,6 +314,8 @@ class Question(Record):
     refusals: tuple[type[Refusal], ...] = ()
     parent_of: ParentLookup | None = None
     title: str | None = None
+    composed_of: tuple[str, ...] = ()
+    """The other aggregates whose events may change the answer."""
 
 
 def reads[S](
@@ -332,6 +334,7 @@ def reads[S](
     period: Period | None = None,
     version: int = 1,
     directory: DirectoryEntry[S] | None = None,
+    composed_of: tuple[str, ...] = (),
 ) -> tuple[Question, Question, Question]:
     """Return the three reads of every aggregate: get, history and list."""
     view = View(
@@ -351,12 +354,13 @@ def reads[S](
     one, thing = f"GET {resources}/{{{of.id_field}}}", of.noun.replace("_", " ")
     about: dict[str, Any] = {"aggregate": of, "about": of.id_field}
     get = about | {"name": f"get_{of.noun}", "doc": f"Show one {thing}."}
+    rows: dict[str, Any] = {"aggregate": of, "about": None, "composed_of": composed_of}
     told = f"List everything that happened to one {thing}, by version."
     history = about | {"name": f"get_{of.noun}_history", "doc": told}
     return (
-        _question(one, Get, One(shown_with, period), **get),
+        _question(one, Get, One(shown_with, period), **get | {"composed_of": composed_of}),
         _question(f"{one}/history", Page, History(), **history),
-        _question(f"GET {resources}", listing, Many(view, listed_with), aggregate=of, about=None),
+        _question(f"GET {resources}", listing, Many(view, listed_with), **rows),
     )
 
 
@@ -384,10 +388,11 @@ def answers[Q: Query, A](
     about: str | None,
     parent_of: ParentLookup | None = None,
     title: str | None = None,
+    composed_of: tuple[str, ...] = (),
 ) -> Question:
     """Return a question that a function answers."""
-    more = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
-    return _question(route, query, Answer(find, shape), title=title, **more)
+    own = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
+    return _question(route, query, Answer(find, shape), title=title, composed_of=composed_of, **own)
 
 
 def listed[Q: Page, A](
@@ -400,10 +405,11 @@ def listed[Q: Page, A](
     about: str | None,
     parent_of: ParentLookup | None = None,
     title: str | None = None,
+    composed_of: tuple[str, ...] = (),
 ) -> Question:
     """Return a list whose rows a function finds."""
-    more = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
-    return _question(route, query, Listed(find, shape), title=title, **more)
+    own = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
+    return _question(route, query, Listed(find, shape), title=title, composed_of=composed_of, **own)
 
 
 def _question(route: str, query: type[Query], source: Source, **declared: Any) -> Question:

@@ -179,6 +179,8 @@ def _extension(endpoint: Endpoint) -> SchemaObject:
     """Return what a button of an operation says, which aggregate it changes, and how."""
     told: SchemaObject = {"title": title_of(endpoint), "aggregate": endpoint.aggregate.name}
     told["kind"] = _kind(endpoint)
+    if isinstance(endpoint, Question) and endpoint.composed_of:
+        told["composed_of"] = sorted(endpoint.composed_of)
     if isinstance(endpoint, Operation):
         told["destructive"] = endpoint.destructive
         told["moves"] = [

@@ -340,6 +340,11 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
         "title": "Show whether a run of a plan can start",
         "aggregate": "Plan",
         "kind": "answer",
+        "composed_of": [
+            *("Asset", "Calibration", "Capability", "Caution", "Clearance", "Enclosure"),
+            *("Facility", "Family", "Method", "Mount", "Practice", "Procedure", "Run", "Subject"),
+            "Supply",
+        ],
     },
 }
 

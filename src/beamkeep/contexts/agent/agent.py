@@ -547,6 +547,7 @@ QUESTIONS = reads(
         "deprecated_at": (AgentDeprecated,),
     },
     shown_with=shown,
+    composed_of=("Decision", "Proposal"),
     directory=DirectoryEntry(
         lambda it: it.name, status=lambda it: it.status, keywords=lambda it: (it.kind,)
     ),

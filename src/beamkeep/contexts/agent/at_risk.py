@@ -128,6 +128,7 @@ def _result(
 # fmt: off
 QUESTIONS = (
     listed("GET /agents/at-risk-results", ListAtRiskResults, at_risk_results, AtRiskResult,
-        AgentNotFoundError, of=agents, about=None, title="List results at risk"),
+        AgentNotFoundError, of=agents, about=None, title="List results at risk",
+        composed_of=("Decision", "Proposal")),
 )
 # fmt: on

@@ -52,7 +52,12 @@ from beamkeep.contexts.run.observation import OBSERVATIONS, UnitAnnotation
 from beamkeep.contexts.run.run import ListRuns, Run, RunStatus, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE, ListClearances, clearances
 from beamkeep.contexts.shift.handover import CLOCKS_APART
-from beamkeep.contexts.starting.readiness import GetPlanReadiness, PlanReadiness, readiness
+from beamkeep.contexts.starting.readiness import (
+    OF_READINESS,
+    GetPlanReadiness,
+    PlanReadiness,
+    readiness,
+)
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.contexts.supply import supply
 from beamkeep.contexts.supply.gate import SupplyScope, scope_of, supplies_in
@@ -542,6 +547,7 @@ def _conduct_id(of: Procedure) -> UUID | None:
 QUESTIONS = (
     answers("GET /assets/{asset_id}/board", GetBoard, board, Board, AssetHasNoBoardError,
         PlanNotFoundError, SubjectNotFoundError, of=assets, about="asset_id",
-        title="Show the board of a beamline"),
+        title="Show the board of a beamline", composed_of=(
+            *OF_READINESS, "Decision", "Plan", "Proposal", "Surface", "Visit")),
 )
 # fmt: on

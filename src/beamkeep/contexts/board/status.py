@@ -239,6 +239,7 @@ def _told(asset: Asset) -> str:
 # fmt: off
 QUESTIONS = (
     answers("GET /status", GetStatus, status, Status, FacilityNotFoundError, of=assets, about=None,
-        title="Show the status of the facility"),
+        title="Show the status of the facility",
+        composed_of=("Enclosure", "Facility", "Run", "Supply")),
 )
 # fmt: on

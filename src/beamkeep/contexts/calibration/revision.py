@@ -89,6 +89,6 @@ QUESTIONS = (
         parent_of=calibration_id),
     listed("GET /calibration-revisions/{revision_id}/uses", ListCalibrationUses, uses,
         CalibrationUse, CalibrationRevisionNotFoundError, of=calibrations, about="revision_id",
-        parent_of=calibration_id),
+        parent_of=calibration_id, composed_of=("Dataset", "Run")),
 )
 # fmt: on

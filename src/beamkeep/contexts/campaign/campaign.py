@@ -391,6 +391,7 @@ QUESTIONS = reads(
     ListCampaigns,
     milestones=TIMES,
     facets={"tag": lambda it: it.tags},
+    composed_of=("Run",),
     directory=DirectoryEntry(
         lambda it: it.name,
         status=lambda it: it.status,

@@ -284,8 +284,10 @@ async def _downstream(dataset_id: UUID, read: Reader) -> list[UUID]:
 QUESTIONS = (
     answers("GET /datasets/{dataset_id}/datacite", ExportDatasetDatacite, export_dataset_datacite,
         JsonDocument, DatasetCannotExportError, of=datasets, about="dataset_id",
-        title="Export the DataCite record of a dataset"),
+        title="Export the DataCite record of a dataset",
+        composed_of=("Acquisition", "Asset", "Edition")),
     answers("GET /editions/{edition_id}/manifest", GetEditionManifest, get_edition_manifest,
-        JsonDocument, EditionCannotExportError, of=editions, about="edition_id"),
+        JsonDocument, EditionCannotExportError, of=editions, about="edition_id",
+        composed_of=("Dataset", "Facility")),
 )
 # fmt: on

@@ -282,14 +282,16 @@ def _reader(read: Reader) -> CustodyReader:
     return reader
 
 
+OF_CUSTODY = ("Acquisition", "Attestation", "Distribution", "Edition", "Run", "Supply")
 # fmt: off
 QUESTIONS = (
     listed("GET /datasets/custody", ListCustody, kept_datasets, DatasetCustody, of=datasets,
-        about=None, title="List copies and custody of datasets"),
+        about=None, title="List copies and custody of datasets", composed_of=OF_CUSTODY),
     answers("GET /datasets/custody/summary", GetCustodySummary, custody_summary, CustodySummary,
-        SupplyNotFoundError, of=datasets, about=None, title="Show the custody summary"),
+        SupplyNotFoundError, of=datasets, about=None, title="Show the custody summary",
+        composed_of=OF_CUSTODY),
     answers("GET /datasets/custody/report", GetCustodyReport, custody_report, CustodyReport,
         SupplyNotFoundError, InvalidCustodyReportError, of=datasets, about=None,
-        title="Show the custody report"),
+        title="Show the custody report", composed_of=OF_CUSTODY),
 )
 # fmt: on

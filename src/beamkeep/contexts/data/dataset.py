@@ -706,7 +706,7 @@ QUESTIONS = (
         milestones={
             "archived_at": (DatasetArchived,), "discarded_at": (DatasetDiscarded,),
             "promoted_at": (DatasetPromoted,), "demoted_at": (DatasetDemoted,)},
-        facets=FACETS,
+        facets=FACETS, composed_of=("Run",),
         directory=DirectoryEntry(
             lambda it: it.name, status=lambda it: it.status,
             keywords=lambda it: (it.checksum.value, it.external_id),

@@ -719,7 +719,7 @@ QUESTIONS = reads("/distributions", distributions, ListDistributions,
     milestones={
         "discarded_at": (DistributionDiscarded,), "restored_at": (DistributionRestored,),
         "removed_at": (DistributionRemoved,), "overwritten_at": (DistributionMarkedOverwritten,)},
-    facets=FACETS,
+    facets=FACETS, composed_of=("Attestation", "Dataset"),
     compared={"verified_before": ("verified_at", "<")},
     directory=DirectoryEntry(
         lambda it: it.uri.rstrip("/").rpartition("/")[2] or it.uri,

@@ -785,6 +785,7 @@ QUESTIONS = reads(
     ListEditions,
     facets={"dataset_id": lambda it: it.dataset_ids},
     shown_with=findings,
+    composed_of=("Dataset", "Distribution", "Supply"),
     directory=DirectoryEntry(
         lambda it: it.title,
         status=lambda it: it.status,

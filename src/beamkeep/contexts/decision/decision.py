@@ -447,6 +447,7 @@ def _ratings(decision: Decision) -> set[Rating]:
 # fmt: off
 QUESTIONS = (
     *reads("/decisions", decisions, ListDecisions, shown_with=children,
+        composed_of=("Caution", "Proposal", "Run"),
         directory=DirectoryEntry(
             lambda it: f"{it.context}: {it.choice}", keywords=lambda it: (it.rule,)),
         facets={"run_id": run_ids, "rating": _ratings,

@@ -97,6 +97,6 @@ def _surfaces(grants: Iterable[Grant]) -> tuple[UUID, ...]:
 # fmt: off
 QUESTIONS = (
     answers("GET /self", GetSelf, get_self, CallerAnswer, of=actors, about=None,
-        title="Show who you are"),
+        title="Show who you are", composed_of=("Agent", "Facility", "Policy", "Surface")),
 )
 # fmt: on

@@ -856,6 +856,7 @@ async def shown_assets(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, Shown
 
 # fmt: off
 QUESTIONS = reads("/assets", assets, ListAssets, version=3, tree=PLACES, shown_with=shown_assets,
+    composed_of=("Family",),
     facets={"family_id": lambda asset: asset.family_ids},
     directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.lifecycle,
         keywords=lambda it: (it.external_id, *(each.value for each in it.alternate_identifiers)),

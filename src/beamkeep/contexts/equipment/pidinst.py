@@ -145,5 +145,6 @@ def _alternates(asset: Asset) -> tuple[PidinstAlternateIdentifier, ...]:
 # fmt: off
 QUESTIONS = (
     answers("GET /assets/{asset_id}/pidinst", GetAssetPidinst, pidinst, Pidinst,
-        AssetPidinstIncompleteError, of=assets, about="asset_id"),
+        AssetPidinstIncompleteError, of=assets, about="asset_id",
+        composed_of=("Facility", "Family", "Model")),
 )

@@ -72,6 +72,6 @@ async def _placed_below(
 # fmt: off
 QUESTIONS = (
     answers("GET /assets/{asset_id}/tree", GetAssetTree, asset_tree, AssetTree, of=assets,
-        about="asset_id", title="Show the tree below an asset"),
+        about="asset_id", title="Show the tree below an asset", composed_of=("Mount",)),
 )
 # fmt: on

@@ -359,4 +359,7 @@ TIMES = {
     "suspended_at": (PermitSuspended,),
     "revoked_at": (PermitRevoked,),
 }
-QUESTIONS = reads("/federation/permits", permits, ListPermits, milestones=TIMES, shown_with=force)
+# fmt: off
+QUESTIONS = reads("/federation/permits", permits, ListPermits, milestones=TIMES, shown_with=force,
+    composed_of=("Credential", "Facility"))
+# fmt: on

@@ -414,4 +414,7 @@ class ListSeals(UnnamedListing):
 
 
 TIMES = {"rotated_at": (SealOnlineKeyRotated,)}
-QUESTIONS = reads("/federation/seals", seals, ListSeals, milestones=TIMES, shown_with=public_keys)
+# fmt: off
+QUESTIONS = reads("/federation/seals", seals, ListSeals, milestones=TIMES, shown_with=public_keys,
+    composed_of=("Credential", "Facility"))
+# fmt: on

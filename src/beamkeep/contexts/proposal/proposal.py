@@ -425,6 +425,7 @@ async def shown_proposals(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, Sh
 
 # fmt: off
 QUESTIONS = reads("/proposals", proposals, ListProposals, shown_with=shown_proposals,
+    composed_of=("Decision",),
     period=Period("open", status=S.OPEN, since=None, until="expires_at"),
     facets={"target_id": lambda it: (it.target.stream_id,) if it.target else ()},
     milestones={"closed_at": (ProposalApproved, ProposalRejected, ProposalWithdrawn)},

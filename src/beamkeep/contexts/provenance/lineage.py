@@ -70,6 +70,7 @@ async def dataset_lineage(query: GetDatasetLineage, read: Reader) -> DatasetLine
     )
 
 
+OF_LINEAGE = ("Acquisition", "Attestation", "Distribution", "Edition", "Run")
 QUESTIONS = (
     answers(
         "GET /datasets/{dataset_id}/lineage",
@@ -78,5 +79,6 @@ QUESTIONS = (
         DatasetLineage,
         of=datasets,
         about="dataset_id",
+        composed_of=OF_LINEAGE,
     ),
 )

@@ -18,6 +18,7 @@ from beamkeep.contexts.run.run import Run, RunNotFoundError
 from beamkeep.contexts.subject.subject import Subject, SubjectNotFoundError
 from beamkeep.kernel import Query, Reader, Record, answers
 
+from .lineage import OF_LINEAGE
 from .walking import AGGREGATES, ShownEdge, WalkDepth, WalkDirection, walked
 
 type NodeLabel = tuple[str, str, datetime | None]
@@ -138,5 +139,6 @@ QUESTIONS = (
         of=datasets,
         about=None,
         title="Show provenance",
+        composed_of=(*OF_LINEAGE, "Asset", "Calibration", "Subject"),
     ),
 )

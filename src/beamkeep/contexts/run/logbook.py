@@ -17,6 +17,7 @@ from beamkeep.kernel import (
     SideWrite,
     Table,
     entries,
+    replace,
 )
 from beamkeep.kernel.values import Trimmed
 
@@ -102,4 +103,5 @@ OPERATIONS = (
 # fmt: on
 
 ROUTE, BY_TIME = "GET /runs/{run_id}/logbook", logbook.BY_TIME
-QUESTIONS = (entries(ROUTE, ListRunLogbookEntries, runs, RUN_LOGBOOK, by=BY_TIME),)
+ENTRIES = entries(ROUTE, ListRunLogbookEntries, runs, RUN_LOGBOOK, by=BY_TIME)
+QUESTIONS = (replace(ENTRIES, composed_of=("Decision",)),)

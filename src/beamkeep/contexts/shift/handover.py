@@ -410,6 +410,8 @@ ROUTE, REFUSED = "GET /shifts/handover", (InvalidShiftPeriodError, FacilityNotFo
 # fmt: off
 QUESTIONS = (
     answers(ROUTE, GetShiftHandover, handover, ShiftHandover, *REFUSED, of=runs, about=None,
-        title="Show the handover of a shift"),
+        title="Show the handover of a shift", composed_of=(
+            "Asset", "Caution", "Clearance", "Dataset", "Decision", "Distribution", "Enclosure",
+            "Plan", "Procedure", "Proposal", "Supply", "Visit")),
 )
 # fmt: on

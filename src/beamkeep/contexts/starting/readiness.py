@@ -69,9 +69,13 @@ async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
 
 ROUTE = "GET /plans/{plan_id}/readiness"
 REFUSED, ABOUT = (SubjectNotFoundError, CalibrationRevisionNotFoundError), "plan_id"
+OF_READINESS = (
+    *("Asset", "Calibration", "Capability", "Caution", "Clearance", "Enclosure", "Facility"),
+    *("Family", "Method", "Mount", "Practice", "Procedure", "Run", "Subject", "Supply"),
+)
 # fmt: off
 QUESTIONS = (
     answers(ROUTE, GetPlanReadiness, readiness, PlanReadiness, *REFUSED, of=plans, about=ABOUT,
-        title="Show whether a run of a plan can start"),
+        title="Show whether a run of a plan can start", composed_of=OF_READINESS),
 )
 # fmt: on

@@ -403,6 +403,6 @@ QUESTIONS = (
         directory=DirectoryEntry(lambda it: it.name), version=2),
     answers("GET /authorization", EvaluateAuthorization, evaluation, Evaluation,
         InvalidPolicyPermittedCommandsError, SurfaceNotFoundError, of=actors, about="principal_id",
-        title="Show whether somebody may run a command"),
+        title="Show whether somebody may run a command", composed_of=("Agent", "Policy")),
 )
 # fmt: on

@@ -141,6 +141,7 @@ QUESTIONS = reads(
     ListSurfaces,
     shown_with=control,
     listed_with=control,
+    composed_of=("Visit",),
     version=2,
     directory=DirectoryEntry(
         lambda it: it.name,
