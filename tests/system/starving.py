@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 AT_ONCE = 8
 UNREAD, HALF_OPEN = 300, 1_200
+ASKED = 8
+"""Documents on one connection: buffers of the kernel hold the first."""
 PAUSE, REPLACED = 0.01, 20
 HOSTILE = (b'{"b":"\\u003a","name":[' + b'{"a":0},' * 130_000 + b"0]}")[: 1 << 20]
 
@@ -84,7 +86,7 @@ def messages(of: Attacker) -> None:
 
 def documents(of: Attacker) -> None:
     head = f"GET /openapi.json HTTP/1.1\r\nHost: {of.host}:{of.port}\r\n\r\n"
-    of.keep_open(UNREAD, head.encode())
+    of.keep_open(UNREAD, head.encode() * ASKED)
 
 
 def half_open(of: Attacker) -> None:
