@@ -3,9 +3,10 @@
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
+from benchmarks.loading import load_visits
 from pydantic import SecretStr
 
 from beamkeep.adapters.postgres.ledger import ledger
@@ -17,12 +18,12 @@ from beamkeep.proving import verify_record, witness_faults
 from beamkeep.settings import Settings
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import PREPARED, fresh_database, postgres_service
+from beamkeep.testing.postgres import PREPARED, connected, fresh_database, postgres_service
 from beamkeep.testing.service import AdminClient
 from beamkeep.testing.witness import NAME, ORIGIN
 from beamkeep.witness.leaves import Tree
 from tests.faults.conftest import Report
-from tests.faults.report import rounds
+from tests.faults.report import asked, rounds
 from tests.postgres.runtime.test_agents_deployed import Agents
 from tests.postgres.witness.conftest import Following
 from tests.support.agents import a_beam, a_proposal, a_running_run
@@ -32,6 +33,7 @@ from tests.support.examples.federation import OWN_SITE
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
+EVENTS_OF_A_VISIT = 20
 BESIDE = {"get_event_proof", "list_checkpoints"}
 """Examples that have a witness of their own."""
 
@@ -92,7 +94,8 @@ async def test_a_day_with_agents_has_no_false_alarm(
     deployment = Deployment(settings)
     agents = Agents(deployment, await deployment.service())
     following = Following(database, tmp_path / "key")
-    found, turns = list[str](), 0
+    found, turns, visits = list[str](), 0, 0
+    days, events = asked("AGENT_DAYS", 2), asked("AGENT_EVENTS", 0)
     async with postgres_service(database) as deployed:
         do = AdminClient(deployed.service, deployed.store)
         for _ in rounds("AGENT_DAYS", 2, 1, 30.0):
@@ -103,19 +106,24 @@ async def test_a_day_with_agents_has_no_false_alarm(
                     if name not in BESIDE:
                         await do(name, await example(do))
             await work_for_agents(agents)
+            # The rest of a busy day is visits, which are loaded because calls would take hours.
+            if share := events * turns // days // EVENTS_OF_A_VISIT - visits:
+                async with connected(database, "postgres") as owner:
+                    await load_visits(owner, uuid4(), visits, share, EVENTS_OF_A_VISIT)
+            visits += share
             # Each look reads the whole log, so looks become rarer as it grows.
             if turns.bit_count() == 1:
                 await following.caught_up()
                 found += await alarms(settings, following)
         await following.caught_up()
         found += await alarms(settings, following)
-    ((events, decisions),) = database.ask(
+    ((recorded, decisions),) = database.ask(
         "SELECT count(*), count(*) FILTER (WHERE event_type = 'DecisionRegistered') FROM bk.events"
     )
     ((claims,),) = database.ask("SELECT count(*) FROM bk.claims WHERE scope = 'agent-decision'")
     await following.close()
     await agents.close()
-    figures = {"events": events, "decisions": decisions, "rounds": turns, "alarms": len(found)}
+    figures = {"events": recorded, "decisions": decisions, "rounds": turns, "alarms": len(found)}
     report("T34 day of agents", figures)
     assert found == []
     assert int(str(claims)) >= turns
