@@ -58,6 +58,9 @@ class Marking(As):
             self.actor_ids.append(body["actor_id"])
         return body
 
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return await super().by_account(name, self.canaries.into(name, arguments))
+
 
 async def test_nothing_said_is_in_the_log_and_nothing_personal_outlives_being_forgotten(
     cluster: Cluster,
