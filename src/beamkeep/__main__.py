@@ -3,7 +3,7 @@
 import re
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TextIO
 from uuid import UUID, uuid4
@@ -166,24 +166,20 @@ def check(token: TextIO | None) -> None:
 
     wrong, hidden = _run_on_database(tried())
 
-    async def compare() -> int:
+    async def shown(faults: AsyncIterator[str]) -> int:
         number = 0
-        async with ledger(settings.database_url.get_secret_value()) as kept:
-            async for difference in differences(kept):
-                number += 1
-                click.echo(difference)
-        return number
-
-    async def witnessed() -> int:
-        number = 0
-        async for fault in witness_faults(settings):
+        async for fault in faults:
             number += 1
             click.echo(fault)
         return number
 
+    async def compare() -> int:
+        async with ledger(settings.database_url.get_secret_value()) as kept:
+            return await shown(differences(kept))
+
     # A database with faults may have no tables to compare.
     if not hidden:
-        wrong += _run_on_database(compare()) + _run_on_database(witnessed())
+        wrong += _run_on_database(compare()) + _run_on_database(shown(witness_faults(settings)))
     if not wrong:
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)

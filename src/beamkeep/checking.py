@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,6 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.heartbeats import PostgresHeartbeats
 from beamkeep.adapters.postgres.probing import APP, PROJECTOR, READER, WITNESS, Trial, probe
-from beamkeep.adapters.postgres.reaching import REFUSED, connected, connection_fault
 from beamkeep.app import Deployment, message_bus, verifier
 from beamkeep.contexts.trust.administrators import administrators
 from beamkeep.settings import Settings
@@ -49,7 +48,7 @@ class DeploymentFault(NamedTuple):
 
 async def deployment_faults(settings: Settings) -> AsyncGenerator[DeploymentFault]:
     """Yield everything that keeps the deployment from its work."""
-    for each in unknown_settings(os.environ, _lines(Path(".env"))):
+    for each in unknown_settings([*os.environ, *_names(Path(".env"))]):
         yield DeploymentFault(each)
     is_fit = True
     for name, url in settings.database_urls.items():
@@ -58,7 +57,7 @@ async def deployment_faults(settings: Settings) -> AsyncGenerator[DeploymentFaul
             yield DeploymentFault(f"{name}: {each}", hides_record=True)
     # A database with faults may have no tables to try.
     for name, (url, trials) in _roles(settings).items() if is_fit else ():
-        for each in await _role_faults(url, trials):
+        for each in await probe(url, trials):
             hides_record = name in settings.database_urls
             is_fit = is_fit and not hides_record
             yield DeploymentFault(f"{name}: {each}", hides_record)
@@ -83,25 +82,23 @@ async def _outside_faults(settings: Settings) -> AsyncGenerator[str]:
             yield f"NATS_URL: {error} Check the address, and that the server runs with JetStream."
 
 
-def unknown_settings(*environments: Mapping[str, str]) -> Iterator[str]:
+def unknown_settings(names: Iterable[str]) -> Iterator[str]:
     """Yield a sentence about each name that resembles that of a setting and is none."""
     known = {name.upper() for name in Settings.model_fields} | OTHERS
-    for name in dict.fromkeys(each.upper() for names in environments for each in names):
+    for name in dict.fromkeys(each.upper() for each in names):
         close = difflib.get_close_matches(name, known - OTHERS, n=1, cutoff=CLOSE)
         if close and name not in known:
             yield f"{name} is not a setting, and has no effect. Did you mean {close[0]}?"
 
 
-def _lines(file: Path) -> dict[str, str]:
+def _names(file: Path) -> list[str]:
     """Return the names that a file of settings has."""
     try:
         text = file.read_text()
     except (OSError, UnicodeDecodeError):
-        return {}
+        return []
     lines = [line.strip().removeprefix("export ") for line in text.splitlines()]
-    return dict.fromkeys(
-        (line.partition("=")[0].strip() for line in lines if "=" in line and line[0] != "#"), ""
-    )
+    return [line.partition("=")[0].strip() for line in lines if "=" in line and line[0] != "#"]
 
 
 def _roles(settings: Settings) -> dict[str, tuple[str, Sequence[Trial]]]:
@@ -117,14 +114,6 @@ def _roles(settings: Settings) -> dict[str, tuple[str, Sequence[Trial]]]:
     return {
         name: (url.get_secret_value(), trials) for name, (url, trials) in by_name.items() if url
     }
-
-
-async def _role_faults(url: str, trials: Sequence[Trial]) -> list[str]:
-    try:
-        await (await connected(url)).close()
-    except REFUSED as error:
-        return [connection_fault(error)]
-    return await probe(url, trials)
 
 
 def _root_faults(roots: Iterable[Path]) -> Iterator[str]:
@@ -143,7 +132,7 @@ def _root_faults(roots: Iterable[Path]) -> Iterator[str]:
 
 
 async def _running_faults(settings: Settings) -> AsyncGenerator[str]:
-    """Yield what a deployment that was started once lacks now."""
+    """Yield what is missing in a deployment that has been started before."""
     deployment = Deployment(settings)
     connections = Connections(settings.database_url.get_secret_value(), 1)
     try:

@@ -317,6 +317,9 @@ class Marking(As):
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
         return await super().__call__(name, Canaries().into(name, arguments), **options)
 
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return await super().by_account(name, Canaries().into(name, arguments))
+
 
 def streams_of(part: Event | SideWrite) -> list[Stream]:
     """The streams that a part on record begins."""
@@ -391,8 +394,6 @@ async def test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers(
 
 # Nobody decides on a proposal of their own, and so nobody with the scope Own decides on any.
 DECIDES_ON_OTHERS = {"approve_proposal", "reject_proposal"}
-# A marked login is not the login that the machine account has bound.
-NAMES_A_LOGIN_OF_OTHERS = {"confirm_actor_identity"}
 
 
 # What only a machine account may do is not tried by a person.
@@ -416,7 +417,7 @@ async def require_untold(operation: Operation, done: bool, people: People) -> No
     p2 = people.on(people.p2)
     arguments = await EXAMPLES[operation.name](p1)
     admin = As(people.here, people.admin.token, people.others)
-    by = admin if operation.name in DECIDES_ON_OTHERS | NAMES_A_LOGIN_OF_OTHERS else p1
+    by = admin if operation.name in DECIDES_ON_OTHERS else p1
     if done:
         await by(operation.name, arguments)
     for dry_run in (True, False):

@@ -20,7 +20,7 @@ class Heartbeats(Protocol):
     """Where heartbeats are stored."""
 
     async def beat(self, overdue: Mapping[str, float]) -> None:
-        """Store by how many seconds the turn of each worker is overdue."""
+        """Store how many seconds the turn of each worker is overdue."""
         ...
 
     async def keep_only(self, workers: Collection[str]) -> None:

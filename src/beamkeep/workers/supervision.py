@@ -77,7 +77,7 @@ class Supervisor:
         return self._clock() - self._succeeded.get(name, -inf)
 
     def overdue(self, name: str) -> float:
-        """Return by how many seconds the next success of a loop is overdue; 0 if it is not."""
+        """Return how many seconds the next success of a loop is overdue; 0 if it is not."""
         return max(0.0, self._clock() - self._due.get(name, inf))
 
     async def _run(self, loop: Loop) -> None:

@@ -28,7 +28,7 @@ class PostgresHeartbeats:
         self._connections, self._apart = connections, apart
 
     async def beat(self, overdue: Mapping[str, float]) -> None:
-        """Store by how many seconds the turn of each worker is overdue."""
+        """Store how many seconds the turn of each worker is overdue."""
         await self._connections.fetch(BEAT, [*overdue], [*overdue.values()])
 
     async def keep_only(self, workers: Collection[str]) -> None:

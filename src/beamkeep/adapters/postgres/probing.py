@@ -6,7 +6,7 @@ from typing import NamedTuple
 import asyncpg
 
 from .migrate import migrations
-from .reaching import REFUSED, connected
+from .reaching import REFUSED, connected, connection_fault
 
 # PostgreSQL stops when it cannot make its next log segment, which has 16 MB. The rows of this
 # statement take as much, go to a temporary file, and are gone with the statement.
@@ -82,8 +82,8 @@ async def probe(url: str, trials: Sequence[Trial]) -> list[str]:
     """Run the trials in transactions that are rolled back, and return what is wrong."""
     try:
         connection = await connected(url)
-    except REFUSED:
-        return []  # the start-up checks name it
+    except REFUSED as error:
+        return [connection_fault(error)]
     try:
         facts = await connection.fetchrow(FACTS)
         assert facts is not None, "the statement returns one row"  # noqa: S101
@@ -94,9 +94,7 @@ async def probe(url: str, trials: Sequence[Trial]) -> list[str]:
                 "The extension pg_trgm is missing, without which nothing is found by name. Run"
                 " CREATE EXTENSION pg_trgm WITH SCHEMA bk as a superuser."
             )
-        if newer := [row["name"] for row in await connection.fetch(APPLIED)][::-1]:
-            newer = [name for name in newer if name not in migrations()]
-        if newer:
+        if newer := {row["name"] for row in await connection.fetch(APPLIED)} - {*migrations()}:
             found.append(
                 f"The schema is newer than this release: it has {', '.join(sorted(newer))}."
                 " Install the release that migrated the database."

@@ -31,7 +31,7 @@ def application(
     telemetry: Telemetry | None = None,
     routes: Sequence[HttpRoute] = (),
 ) -> Edge:
-    """Return all of HTTP; `ready` tells what is missing, `remark` other faults; `routes` win."""
+    """Return all of HTTP. `ready` says what is missing, `remark` another fault; `routes` win."""
     telemetry = telemetry or Telemetry()
 
     async def readiness(_: HttpRequest) -> HttpResponse:
