@@ -58,6 +58,26 @@ def _steps(section: str) -> Generator[Step]:
                     yield Step(command, answer.strip())
 
 
+def run_in_shell(
+    command: str, environment: Mapping[str, str], folder: Path | None = None, *, ours: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run a command as the user of PostgreSQL, unless it is of our own programs."""
+    account = pwd.getpwnam("postgres") if os.geteuid() == 0 and not ours else None
+    return subprocess.run(
+        ["bash", "-u", "-o", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+        user=account and account.pw_uid,
+        group=account and account.pw_gid,
+        extra_groups=[] if account else None,
+    )
+
+
 class Operator:
     """Somebody with a shell on a machine that has one cluster, and a disk for backups."""
 
@@ -138,20 +158,7 @@ class Operator:
             command = command.replace(said, meant)
         # Our own program may be closed to the user that runs PostgreSQL.
         ours = re.search(r"(^|; do )beamkeep ", command)
-        account = pwd.getpwnam("postgres") if os.geteuid() == 0 and not ours else None
-        ran = subprocess.run(
-            ["bash", "-u", "-o", "pipefail", "-c", command],
-            cwd=self._cluster.home,
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SECONDS,
-            user=account and account.pw_uid,
-            group=account and account.pw_gid,
-            extra_groups=[] if account else None,
-        )
+        ran = run_in_shell(command, self._environment(), self._cluster.home, ours=bool(ours))
         # The role postgres is there already, and so are some of the forgotten forgotten.
         may_fail = "roles.sql" in command or "forget-actor" in command
         assert ran.returncode == 0 or may_fail, f"{command}\n{ran.stdout}{ran.stderr}"

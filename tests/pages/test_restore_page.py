@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import pwd
 import re
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ import jwt
 import pytest
 from docs.run_install import Host, playing, provider_key
 from docs.run_readme import Shell, require
-from tests.faults.operating import PAGE, Step, sections
+from tests.faults.operating import PAGE, Step, run_in_shell, sections
 
 from beamkeep.testing.cluster import free_port
 from beamkeep.testing.waiting import until
@@ -149,19 +148,8 @@ class Operator:
 
     def run(self, command: str) -> str:
         """What a command answers to the user of PostgreSQL; it must succeed."""
-        account = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
-        ran = subprocess.run(
-            ["bash", "-u", "-o", "pipefail", "-c", self._entry + self._meant(command)],
-            env={"PATH": os.environ["PATH"], "PGHOST": os.environ["PGHOST"], "PGUSER": "postgres"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SECONDS,
-            user=account and account.pw_uid,
-            group=account and account.pw_gid,
-            extra_groups=[] if account else None,
-        )
+        known = {name: os.environ[name] for name in ("PATH", "PGHOST")}
+        ran = run_in_shell(self._entry + self._meant(command), known | {"PGUSER": "postgres"})
         assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
         return ran.stdout.strip()
 
