@@ -717,7 +717,7 @@ class MemoryPostgres:
                 e.event_id,
                 *e.stream,
                 e.version,
-                e.position,
+                *e.place,
                 e.event_type,
                 e.schema_version,
                 e.principal_id,
