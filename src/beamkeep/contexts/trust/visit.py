@@ -301,7 +301,9 @@ async def control_references(
 ) -> PolicyAndVisit:
     policy = await read.one(policies, visit.policy_id)
     rows = await read.rows(SURFACE_CONTROL, surface_id=visit.parent_surface_id)
-    return policy, await read.one(visits, rows[0].visit_id) if rows else None
+    holder = await read.one(visits, rows[0].visit_id) if rows else None
+    # A visit that has released the surface since its row was read holds nothing.
+    return policy, holder if holder and holder.controlling else None
 
 
 def register_visit(

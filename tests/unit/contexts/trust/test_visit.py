@@ -296,6 +296,12 @@ def test_a_child_takes_control_from_its_parent_in_one_append_to_both_streams():
     )
 
 
+def test_a_parent_that_released_while_its_child_read_the_row_does_not_release_again():
+    parent = in_control_of(registration(PARENT))
+    gone = VisitSurfaceControlReleased(NOW, PARENT, CONSOLE, None)
+    given(*parent, gone, registration(ID, PARENT), arrived).when(TAKE).then(taken, in_control)
+
+
 def test_anybody_who_may_call_it_releases_the_surface():
     anybody = replace(CALL, principal_id=ABSENT)
     freed = SURFACE_CONTROL.delete(CONSOLE)
