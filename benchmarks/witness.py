@@ -15,7 +15,7 @@ from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.signing import make_key, signing_key
 from beamkeep.proving import CORES, verify_record
-from beamkeep.seeding import now
+from beamkeep.runtime.clock import now
 from beamkeep.testing.witness import NAME, ORIGIN
 from beamkeep.witness.leaves import Tree
 from beamkeep.witnessing import POLL_SECONDS, Witness

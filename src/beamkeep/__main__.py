@@ -578,7 +578,7 @@ def _run_on_database[T](work: Coroutine[Any, Any, T]) -> T:
 def _run[T](work: Coroutine[Any, Any, T]) -> T:
     import uvloop
 
-    from beamkeep.adapters.control import MissingExtraError
+    from beamkeep.adapters.extras import MissingExtraError
     from beamkeep.adapters.postgres.fence import UnfitDatabaseError
     from beamkeep.adapters.postgres.reaching import UnreachableDatabaseError
     from beamkeep.adapters.registered import BrokenEntryPointError

@@ -20,11 +20,12 @@ from beamkeep.adapters.channels.routed import control_systems
 from beamkeep.adapters.compute.job_directory import ComputeKind
 from beamkeep.adapters.compute.local_process import LocalProcessCompute
 from beamkeep.adapters.compute.slurm import SlurmCompute
-from beamkeep.adapters.control import MissingExtraError, control_system
+from beamkeep.adapters.control import control_system
 from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.cosigners import PATH as COSIGNING
 from beamkeep.adapters.cosigners import CosigningReceiver
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
+from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.adapters.language_models import language_model
 from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
@@ -92,6 +93,7 @@ from beamkeep.models.budget import BudgetedModels, Prices
 from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
+from beamkeep.runtime.clock import now
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
@@ -107,7 +109,7 @@ from beamkeep.scans.ingesting import ScanStep
 from beamkeep.scans.reading import ScanReader
 from beamkeep.scans.sandbox import landlock_version
 from beamkeep.scans.validating import ScanLayoutReader
-from beamkeep.seeding import ANY_INSTALLATION, now, prepare
+from beamkeep.seeding import ANY_INSTALLATION, prepare
 from beamkeep.settings import Settings
 from beamkeep.streaming.event_schemas import event_schema_routes
 from beamkeep.streaming.listening import CATCHING_UP, EventStreams

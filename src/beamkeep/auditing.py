@@ -7,7 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.agents.resolution import DECISIONS
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access import logins, profile_times
 from beamkeep.contexts.access.actor import BoundLogin, actors, standing_of
@@ -28,6 +27,7 @@ from beamkeep.contexts.data import (
 )
 from beamkeep.contexts.data.dataset import datasets
 from beamkeep.contexts.data.external_id import CLAIMED
+from beamkeep.contexts.decision.results import DECISION_KEYS
 from beamkeep.contexts.enclosure import enclosure, reports
 from beamkeep.contexts.equipment import former_places
 from beamkeep.contexts.equipment.asset import assets
@@ -320,7 +320,7 @@ async def differences(ledger: Ledger) -> AsyncGenerator[str]:
     async for fault in ledger.faults():
         yield fault
     claims = [derived for derived in DERIVED if derived.table is CLAIMS]
-    declared = [SEEDS, DECISIONS, *(scope for derived in claims for scope in derived.scopes)]
+    declared = [SEEDS, DECISION_KEYS, *(scope for derived in claims for scope in derived.scopes)]
     async for row in ledger.claims_beyond(declared):
         yield f"bk.claims has a row of a scope that nothing uses: {_in_words(row)}."
 
@@ -356,7 +356,7 @@ async def _agent_claims(ledger: Ledger) -> AsyncGenerator[str]:
     A decision does not say for which key it was made: the claim has the key, and the agent.
     """
     made = {id: str(agent_id) async for id, agent_id in ledger.agent_decisions()}
-    async for row in ledger.rows(CLAIMS, "holder", (DECISIONS,)):
+    async for row in ledger.rows(CLAIMS, "holder", (DECISION_KEYS,)):
         if made.pop(row.holder, None) != _first_part(row.key):
             events = f"the events of Decision {row.holder}"
             yield f"bk.claims has a row that {events} do not explain: {_in_words(row)}."

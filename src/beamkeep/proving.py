@@ -17,7 +17,7 @@ from beamkeep.adapters.postgres.witness import READING
 from beamkeep.adapters.postgres.witness_proving import PostgresProving
 from beamkeep.adapters.signing import SignedTree, SigningKey
 from beamkeep.auditing import FOLDS, differences
-from beamkeep.seeding import now
+from beamkeep.runtime.clock import now
 from beamkeep.settings import Settings
 from beamkeep.witness.leaves import Anchor, StoredCheckpoint, Tree, TreeState, read_anchor
 from beamkeep.witness.notes import (

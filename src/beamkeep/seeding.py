@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -26,6 +26,7 @@ from beamkeep.kernel import (
     Record,
     claim_key,
 )
+from beamkeep.runtime.clock import now
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.dispatch import side_writes_of
 from beamkeep.runtime.session import Session
@@ -86,11 +87,6 @@ async def write_seeds(
         )
         written.append(seed.key or type(events[0]).__name__)
     return written
-
-
-def now() -> datetime:
-    """Return the current time in UTC."""
-    return datetime.now(UTC)
 
 
 async def prepare(

@@ -12,9 +12,9 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.signing import make_key, signing_key
+from beamkeep.runtime.clock import now
 from beamkeep.runtime.store import BEGINNING, StoreUnavailableError
 from beamkeep.runtime.tail import WHOLE_LOG
-from beamkeep.seeding import now
 from beamkeep.testing.appends import append, at, registered
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service

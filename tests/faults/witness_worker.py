@@ -16,7 +16,7 @@ from beamkeep.adapters.postgres.connections import OneConnection
 from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.signing import SigningKey, signing_key
-from beamkeep.seeding import now
+from beamkeep.runtime.clock import now
 from beamkeep.testing.witness import ORIGIN, SignedInMemory
 from beamkeep.witness.leaves import Tree
 from beamkeep.witness.notes import Checkpoint, NoteSigner

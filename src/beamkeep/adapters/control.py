@@ -1,10 +1,7 @@
 """Which control system the signals are read from."""
 
+from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.workers.signals import SignalSource
-
-
-class MissingExtraError(Exception):
-    """The settings ask for something that is not installed."""
 
 
 def control_system(silence_seconds: float) -> SignalSource:

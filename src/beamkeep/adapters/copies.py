@@ -10,8 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from beamkeep.contexts.data.attestation import CheckFailure
+from beamkeep.contexts.data.check import CopyToRead
 from beamkeep.contexts.receivers import ReceiverHosts
-from beamkeep.workers.checks import CopyToRead, ReadProgress
+from beamkeep.workers.checks import ReadProgress
 from beamkeep_client.checksums import CheckedFile, FileMark, FileOnHost, FoundBytes
 
 CHILD = "beamkeep.adapters.copies_child"

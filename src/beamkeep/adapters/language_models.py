@@ -1,9 +1,8 @@
 """The language models that a deployment can call."""
 
+from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.models.provider import Provider, ProviderAccount
 from beamkeep.models.seam import LanguageModel
-
-from .control import MissingExtraError
 
 
 def language_model(provider: Provider, account: ProviderAccount) -> LanguageModel:

@@ -9,6 +9,7 @@ import msgspec
 
 from beamkeep.contexts.agent.agent import Agent, AgentBudget, ModelRef
 from beamkeep.contexts.decision.decision import RegisterDecision
+from beamkeep.contexts.decision.results import DECISION_KEYS
 from beamkeep.contexts.run.run import DecisionDebriefRequested
 from beamkeep.kernel import (
     CLAIMS,
@@ -36,7 +37,7 @@ from beamkeep.runtime.store import (
     MovedError,
 )
 
-from .resolution import DECISIONS, AgentDecisionTakenError
+from .resolution import AgentDecisionTakenError
 
 LEASE_ROUNDS = 5
 
@@ -142,7 +143,7 @@ class ServiceDesk:
 
     async def is_decided(self, agent: ModelAgent, key: str) -> bool:
         """Return whether the agent has made the decision of this key."""
-        where = {"scope": DECISIONS, "key": claim_key(agent.id, key)}
+        where = {"scope": DECISION_KEYS, "key": claim_key(agent.id, key)}
         return bool(await self._store.rows(CLAIMS, where))
 
     async def history(self, trigger: Envelope) -> Sequence[Envelope]:
@@ -197,7 +198,9 @@ class ServiceDesk:
         """Write a decision and what follows from it by one append, unless it is on record."""
         parts = agent.id, decided.key
         taken = AgentDecisionTakenError
-        rows: list[SideWrite] = [claim(DECISIONS, *parts, holder=decided.decision_id, loser=taken)]
+        rows: list[SideWrite] = [
+            claim(DECISION_KEYS, *parts, holder=decided.decision_id, loser=taken)
+        ]
         if decided.call:
             rows.append(MODEL_CALLS.replace(decided.call))
         if decided.read:

@@ -7,9 +7,6 @@ from uuid import UUID
 from beamkeep.kernel import Cannot, Command, Record, Refusal
 from beamkeep.schemas import Json
 
-DECISIONS = "agent-decision"
-"""The scope of the claims on the keys of decisions."""
-
 
 class AgentDecisionTakenError(Cannot):
     """The agent has already made this decision."""

@@ -3,13 +3,13 @@
 from urllib.parse import quote
 
 from beamkeep.contexts.data.attestation import CheckFailure, ScanLayout
+from beamkeep.contexts.data.check import CopyToRead
 from beamkeep.contexts.data.scan_file import (
     InvalidScanFileError,
     InvalidScanLocatorError,
     ScanFileNotFoundError,
     ScanFileUnstableError,
 )
-from beamkeep.workers.checks import CopyToRead
 
 from .reading import ScanReader
 

@@ -34,12 +34,12 @@ from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
+from beamkeep.runtime.clock import now
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.scans.ingesting import ScanStep
 from beamkeep.scans.reading import ScanReader
-from beamkeep.seeding import now
 
 from .appends import on_record
 from .data_root import data_root

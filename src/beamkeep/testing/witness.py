@@ -15,7 +15,7 @@ from beamkeep.contexts.witnessed import (
     ListCheckpoints,
     SignedCheckpoint,
 )
-from beamkeep.seeding import now
+from beamkeep.runtime.clock import now
 from beamkeep.witness.leaves import Tree
 from beamkeep.witness.notes import NoteSigner
 from beamkeep.witnessing import SIGN_EVERY, Witness

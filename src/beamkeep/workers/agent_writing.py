@@ -5,13 +5,9 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.agents.resolution import (
-    DECISIONS,
-    AgentDecisionTakenError,
-    AgentIdentity,
-    Resolution,
-)
+from beamkeep.agents.resolution import AgentDecisionTakenError, AgentIdentity, Resolution
 from beamkeep.contexts.decision.decision import RegisterDecision
+from beamkeep.contexts.decision.results import DECISION_KEYS
 from beamkeep.kernel import (
     CLAIMS,
     Allow,
@@ -77,7 +73,7 @@ class AgentWriter:
         self, agent: AgentIdentity, resolution: Resolution, read: Session, caller: Caller
     ) -> None:
         key = claim_key(agent.id, resolution.key)
-        if await read.rows(CLAIMS, scope=DECISIONS, key=key):
+        if await read.rows(CLAIMS, scope=DECISION_KEYS, key=key):
             return
         verdict = await self._verdict(caller, REGISTER)
         if isinstance(verdict, Deny):
@@ -102,7 +98,7 @@ class AgentWriter:
             determining_policy_ids=frozenset(verdict.determining_policies[:MOST_POLICIES]),
         )
         taken = claim(
-            DECISIONS,
+            DECISION_KEYS,
             agent.id,
             resolution.key,
             holder=resolution.decision_id,

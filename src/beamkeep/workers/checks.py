@@ -21,6 +21,7 @@ from beamkeep.contexts.data.attestation import (
 from beamkeep.contexts.data.check import (
     CHECKS,
     READ_FILES,
+    CopyToRead,
     DistributionCheck,
     EndDistributionCheck,
     ReadFile,
@@ -34,7 +35,7 @@ from beamkeep.contexts.data.distribution import (
     distributions,
 )
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm
-from beamkeep.kernel import Cannot, Command, Record, SideWrite, replace
+from beamkeep.kernel import Cannot, Command, SideWrite, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
 from beamkeep_client.checksums import CheckedFile, FileMark, FoundBytes
@@ -47,16 +48,6 @@ WRITE_EVERY = 2.0
 """Seconds between two writes of the progress."""
 FILES_AT_ONCE = 1_000
 """Finished files that one statement writes."""
-
-
-class CopyToRead(Record):
-    """Where a copy is, and how its bytes are compared."""
-
-    uri: str
-    algorithm: ChecksumAlgorithm
-    byte_size: int
-    parts: tuple[str, ...] | None
-    """The files of the dataset below the place; None for all that are there."""
 
 
 class ReadProgress:

@@ -78,9 +78,6 @@ class ControlWriteStoppedError(ControlError):
     """Somebody stopped the step before the value was sent; nothing was sent."""
 
 
-HANDOVER_SECONDS = 0.2
-"""How long a value may take from the question whether it may be sent until it is sent."""
-
 type HandingOver = Callable[[], AbstractAsyncContextManager[Callable[[], bool]]]
 """Opens the short time in which one value may be handed over, or raises why it may not.
 

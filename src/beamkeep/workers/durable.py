@@ -8,6 +8,9 @@ from uuid import UUID
 
 from beamkeep.kernel import Cannot, Fenced, Table
 
+HANDOVER_SECONDS = 0.2
+"""How long a value may take from the question whether it may be sent until it is sent."""
+
 
 class WorkStoppedError(Cannot):
     """Somebody asked that this work stops; nothing was written."""

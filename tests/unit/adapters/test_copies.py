@@ -17,9 +17,10 @@ from tests.support.receiving import Got, LocalReceiver, answer
 from beamkeep.adapters import copies
 from beamkeep.adapters.copies import SHORTEST_HTTPS, ChildCopyReader
 from beamkeep.contexts.data.attestation import CheckFailure
+from beamkeep.contexts.data.check import CopyToRead
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm
 from beamkeep.testing.waiting import until
-from beamkeep.workers.checks import CopyToRead, ReadProgress
+from beamkeep.workers.checks import ReadProgress
 from beamkeep_client.checksums import CheckedFile, FoundBytes, identity_of, tree_digest
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,7 @@ from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.models.budget import BudgetedModels
 from beamkeep.models.scripted import ScriptedReply
 from beamkeep.models.seam import LanguageModelRefusedError, Usage
-from beamkeep.seeding import now
+from beamkeep.runtime.clock import now
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC
 

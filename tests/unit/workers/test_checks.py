@@ -23,6 +23,7 @@ from beamkeep.contexts.data.check import (
     CHECKING,
     CHECKS,
     READ_FILES,
+    CopyToRead,
     DistributionCheckPendingError,
 )
 from beamkeep.contexts.work import WORK_STATES
@@ -36,7 +37,7 @@ from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
-from beamkeep.workers.checks import Checker, CopyReader, CopyToRead, LayoutReader, ReadProgress
+from beamkeep.workers.checks import Checker, CopyReader, LayoutReader, ReadProgress
 from beamkeep.workers.conductor import Conductor, ConductTimes, HeldConduct
 from beamkeep_client.checksums import tree_digest
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-from beamkeep.adapters.control import MissingExtraError
+from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.contexts.routes import ControlRoute, Substrate, route_of
 from beamkeep.schemas import Json
 from beamkeep.workers.control import (

@@ -12,7 +12,6 @@ from beamkeep.contexts.routes import is_number
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json
 from beamkeep.workers.control import (
-    HANDOVER_SECONDS,
     ControlNotConnectedError,
     ControlReading,
     ControlValueCoercionError,
@@ -20,6 +19,7 @@ from beamkeep.workers.control import (
     Quality,
     ValueKind,
 )
+from beamkeep.workers.durable import HANDOVER_SECONDS
 
 SEVERITIES = ("NO_ALARM", "MINOR", "MAJOR", "INVALID")
 """Severities of EPICS, by their number."""

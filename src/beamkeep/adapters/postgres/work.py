@@ -13,8 +13,8 @@ import asyncpg
 from beamkeep.contexts.work import MOST_IDLE_CLAIMS
 from beamkeep.kernel import Fenced, Insert, Table
 from beamkeep.runtime.store import StoreUnavailableError, WorkLostError
-from beamkeep.workers.control import HANDOVER_SECONDS
 from beamkeep.workers.durable import (
+    HANDOVER_SECONDS,
     ClaimedWork,
     HeldWork,
     WorkCounts,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import structlog
 
-from beamkeep.adapters.control import MissingExtraError
+from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.contexts.federation.signatures import Signer, SignerUnavailableError, SignMessage
 
 from .key_files import KeyFileSigner

@@ -67,6 +67,16 @@ class ReadFile(Record):
     """The state in which the file was read."""
 
 
+class CopyToRead(Record):
+    """Where a copy is, and how its bytes are compared."""
+
+    uri: str
+    algorithm: ChecksumAlgorithm
+    byte_size: int
+    parts: tuple[str, ...] | None
+    """The files of the dataset below the place; None for all that are there."""
+
+
 CHECKS = Table("distribution_check", DistributionCheck, key=("distribution_id", "kind"))
 READ_FILES = Table("distribution_check_file", ReadFile, key=("check_id", "path"))
 

@@ -35,6 +35,8 @@ class ResultOverride(Record):
     overridden: bool = True
 
 
+DECISION_KEYS = "agent-decision"
+"""The scope of the claims on the keys that agents of the service give their decisions."""
 AGENT_DECISIONS = Table(
     "agent_decision", AgentDecision, key=("decision_id",), stamped=("decided_at", "age")
 )
