@@ -14,8 +14,8 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.app import compose
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.installation import Installation
-from beamkeep.contexts.routes import ControlRoute, Substrate
+from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import shards

@@ -247,7 +247,7 @@ def relay(cursor: str) -> None:
     header Beamkeep-Break.
     """
     from beamkeep.app import Deployment
-    from beamkeep.contexts.log import InvalidFeedCursorError
+    from beamkeep.contexts.seams.log import InvalidFeedCursorError
     from beamkeep.feed.log import START
     from beamkeep.runtime.parsing import MalformedRequestError
 

@@ -73,8 +73,8 @@ from beamkeep.contexts.decision.logbook import MIRRORING
 from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
-from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.cosigning import Cosigner, key_list

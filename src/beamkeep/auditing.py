@@ -41,12 +41,12 @@ from beamkeep.contexts.feed.subscription import (
     SubscriptionStatus,
     subscriptions,
 )
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
-from beamkeep.contexts.place import FORMER_PLACES, PLACES, AssetPlace
 from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.recipe import capability
 from beamkeep.contexts.run.run import edges_of as run_edges
 from beamkeep.contexts.run.run import runs
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
+from beamkeep.contexts.seams.place import FORMER_PLACES, PLACES, AssetPlace
 from beamkeep.contexts.supply import supply
 from beamkeep.contexts.trust import control_times
 from beamkeep.contexts.trust.grants import POLICY_GRANTS

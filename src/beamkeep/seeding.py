@@ -12,7 +12,7 @@ from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.agent.agent import ModelRef, agents
 from beamkeep.contexts.agent.seeded import seeds as seeded_agents
 from beamkeep.contexts.federation.facility import own_site
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust import bootstrap
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import (

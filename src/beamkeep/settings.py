@@ -29,14 +29,14 @@ from beamkeep.adapters.sealing import AesSecretKeeper, secret_keeper
 from beamkeep.adapters.signers.signing import Pkcs11Token
 from beamkeep.adapters.signing import SigningKey, signing_key
 from beamkeep.adapters.tokens.providers import IdentityProvider
-from beamkeep.addresses import is_loopback
 from beamkeep.contexts.agent.agent import ModelRef
-from beamkeep.contexts.custody_rules import CustodyRules
-from beamkeep.contexts.data_places import DataPlaces
 from beamkeep.contexts.federation.facility import CODE
-from beamkeep.contexts.installation import Installation
-from beamkeep.contexts.receivers import ENTRY, ReceiverHosts
-from beamkeep.contexts.routes import ControlRoute, table_findings
+from beamkeep.contexts.seams.addresses import is_loopback
+from beamkeep.contexts.seams.custody_rules import CustodyRules
+from beamkeep.contexts.seams.data_places import DataPlaces
+from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.receivers import ENTRY, ReceiverHosts
+from beamkeep.contexts.seams.routes import ControlRoute, table_findings
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.models.budget import Price
 from beamkeep.models.provider import COMPATIBLE, NO_KEY, PUBLIC_URLS, Provider, ProviderAccount

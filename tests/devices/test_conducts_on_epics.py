@@ -9,7 +9,7 @@ from tests.support.conducting import ConductorBench, action, capture, check, ent
 
 from beamkeep.adapters.channels.channel_access import ChannelAccess
 from beamkeep.adapters.memory_work import MemoryWorkQueue
-from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
+from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network
 from beamkeep.testing.service import memory_service
 from beamkeep.workers.bodies import ActionCall, RegisteredAction

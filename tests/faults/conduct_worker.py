@@ -15,8 +15,8 @@ from beamkeep import app
 from beamkeep.app import Deployment
 from beamkeep.conduct.known import Known
 from beamkeep.conduct.walking import Action, Start, next_action
-from beamkeep.contexts.installation import ActionEntry
 from beamkeep.contexts.operation.conducted import Stage
+from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.kernel import replace
 from beamkeep.schemas import JsonObject
 from beamkeep.settings import Settings

@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 import pytest
 from msgspec.structs import asdict
 
-from beamkeep.contexts.custody_rules import CustodyRule, CustodyRules
 from beamkeep.contexts.data import custody
 from beamkeep.contexts.data.custody import CustodyOfDataset, custodies_of
 from beamkeep.contexts.data.dataset import STANDINGS, DatasetStatus
+from beamkeep.contexts.seams.custody_rules import CustodyRule, CustodyRules
 from beamkeep.kernel import Lock
 from beamkeep.runtime import Service
 from beamkeep.testing.seeds import dice, seed

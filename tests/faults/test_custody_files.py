@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from beamkeep.contexts.custody_rules import CustodyRule, CustodyRules
 from beamkeep.contexts.data import attestation, custody, custody_reads, judging
 from beamkeep.contexts.data.distribution import COPIES, Copy, Distribution, DistributionStatus
+from beamkeep.contexts.seams.custody_rules import CustodyRule, CustodyRules
 from beamkeep.kernel import replace
 from beamkeep.testing.installation import FACILITY_CODE, INSTALLATION
 from beamkeep.testing.seeds import dice, seed

@@ -11,8 +11,8 @@ from beamkeep.adapters.channels.memory import ChannelSimulator
 from beamkeep.app import compose
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
-from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
+from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.kernel import replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec

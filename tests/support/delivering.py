@@ -18,7 +18,7 @@ from beamkeep.adapters.webhooks import HttpWebhooks
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.feed.subscription import DELIVERIES, DELIVERING, EventDelivery
-from beamkeep.contexts.receivers import ReceiverHosts
+from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.reading import log_reader
 from beamkeep.kernel import replace

@@ -23,9 +23,9 @@ from beamkeep.contexts.caution.caution import (
     TargetKind,
 )
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
-from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.run.run import RunStarted, RunStopped
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.trust import seeded
 from beamkeep.models import templates
 from beamkeep.models.budget import BudgetedModels, ModelCalls, Price, Prices

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
-from beamkeep.contexts.log import InvalidFeedCursorError
-from beamkeep.contexts.witnessed import EventDiffersError, EventNotWitnessedError
+from beamkeep.contexts.seams.log import InvalidFeedCursorError
+from beamkeep.contexts.seams.witnessed import EventDiffersError, EventNotWitnessedError
 from beamkeep.kernel import Fresh, Operation, Question, Refusal
 from beamkeep.surfaces.schema import input_schema
 from beamkeep.testing.calling import SurfaceAnswer

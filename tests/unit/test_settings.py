@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from beamkeep.adapters.signing import make_key
 from beamkeep.app import edge_options, verifier
-from beamkeep.contexts.installation import Installation, JobEntry
-from beamkeep.contexts.receivers import ReceiverHosts
+from beamkeep.contexts.seams.installation import Installation, JobEntry
+from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.models.budget import Price
 from beamkeep.settings import Settings
 

@@ -23,7 +23,7 @@ from beamkeep.contexts.operation.loop import (
     at_share,
 )
 from beamkeep.contexts.recipe.criteria import equal
-from beamkeep.contexts.routes import is_number
+from beamkeep.contexts.seams.routes import is_number
 from beamkeep.schemas import Json
 from beamkeep.workers.bodies import AdvisorEvidenceRejectedError
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.check import CopyToRead
-from beamkeep.contexts.receivers import ReceiverHosts
+from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.workers.checks import ReadProgress
 from beamkeep_client.checksums import CheckedFile, FileMark, FileOnHost, FoundBytes
 

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from beamkeep.addresses import network_of
+from beamkeep.contexts.seams.addresses import network_of
 
 HEAD_BYTES = 64 * 1024
 TOO_MANY = (

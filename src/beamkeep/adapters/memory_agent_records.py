@@ -6,7 +6,9 @@ from datetime import UTC, date, datetime
 from uuid import UUID
 
 from beamkeep.contexts.agent.actions import ACTIONS
-from beamkeep.contexts.agent_records import (
+from beamkeep.contexts.decision.inference import INFERENCES, DecisionInference
+from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
+from beamkeep.contexts.seams.agent_records import (
     AgentDay,
     AgentPin,
     AgentUse,
@@ -14,8 +16,6 @@ from beamkeep.contexts.agent_records import (
     ResultFilter,
     RiskReason,
 )
-from beamkeep.contexts.decision.inference import INFERENCES, DecisionInference
-from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
 from beamkeep.models.budget import MODEL_CALLS
 
 from .memory_store import MemoryStore

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from beamkeep.contexts.lineage import (
+from beamkeep.contexts.seams.lineage import (
     EDGES,
     ENDS,
     ProvenanceEdge,

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
-from beamkeep.contexts.observed import ChannelSeries, ChannelSummary, ObservedPeriod
 from beamkeep.contexts.run.observation import OBSERVATIONS, Observation
+from beamkeep.contexts.seams.observed import ChannelSeries, ChannelSummary, ObservedPeriod
 
 from .memory_store import MemoryStore
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from beamkeep.contexts.witnessed import (
+from beamkeep.contexts.seams.witnessed import (
     EventNotFoundError,
     EventProof,
     GetEventProof,

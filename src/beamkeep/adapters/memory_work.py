@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from uuid import UUID
 
-from beamkeep.contexts.work import MOST_IDLE_CLAIMS
+from beamkeep.contexts.seams.work import MOST_IDLE_CLAIMS
 from beamkeep.kernel import WORK, Fenced, Table, replace
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.workers.durable import (

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from typing import cast
 
 from beamkeep.conduct.advising import grid_walk
-from beamkeep.contexts.installation import ActionEntry
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
+from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.kernel import Invalid
 from beamkeep.schemas import declare
 from beamkeep.workers.bodies import (

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from beamkeep.contexts.receivers import NewSecret
+from beamkeep.contexts.seams.receivers import NewSecret
 
 from .private_files import read_private
 

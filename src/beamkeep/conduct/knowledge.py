@@ -6,7 +6,7 @@ from beamkeep.contexts.operation.conducted import Phase
 from beamkeep.contexts.operation.history import Attempts, last_pass, results, step_history
 from beamkeep.contexts.operation.routing import step_findings
 from beamkeep.contexts.recipe.steps import RecipeStep, reference, references, with_values
-from beamkeep.contexts.routes import RouteFinding
+from beamkeep.contexts.seams.routes import RouteFinding
 from beamkeep.schemas import Json
 
 from .known import Known

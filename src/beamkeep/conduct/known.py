@@ -5,7 +5,7 @@ from datetime import timedelta
 from beamkeep.contexts.operation.conducted import Failure
 from beamkeep.contexts.operation.history import WalkSoFar
 from beamkeep.contexts.operation.loop import SteeringAdvice
-from beamkeep.contexts.routes import ControlRoute
+from beamkeep.contexts.seams.routes import ControlRoute
 
 
 class Known(WalkSoFar):

@@ -24,7 +24,7 @@ from beamkeep.contexts.operation.ending import (
 )
 from beamkeep.contexts.operation.history import Attempts, step_history, steps_in
 from beamkeep.contexts.recipe.steps import RecipeStep, makes_safe, references
-from beamkeep.contexts.routes import RouteFinding, route_of
+from beamkeep.contexts.seams.routes import RouteFinding, route_of
 from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.kernel import View
 from beamkeep.kernel.values import folded
 from beamkeep.runtime.rows import Row

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from beamkeep.contexts.access import profile
 from beamkeep.contexts.access.actor import actors
-from beamkeep.contexts.names import FoundObject, ObjectName, Search, SearchedObjects
+from beamkeep.contexts.seams.names import FoundObject, ObjectName, Search, SearchedObjects
 from beamkeep.fair_shares import FairShares
 from beamkeep.kernel import Catalogue, ObjectScope, Reader
 from beamkeep.kernel.values import folded

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
-from beamkeep.contexts.evidence import (
+from beamkeep.contexts.seams.evidence import (
     DecisionEvidence,
     EvidencePage,
     EvidenceVerdict,

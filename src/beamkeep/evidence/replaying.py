@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from beamkeep import kernel
-from beamkeep.contexts.evidence import EvidenceVerdict
+from beamkeep.contexts.seams.evidence import EvidenceVerdict
 from beamkeep.kernel import FOLDED, AnswerEvidence, Catalogue, Question, SeenObject
 from beamkeep.runtime.codec import BrokenStreamError, shown
 from beamkeep.runtime.evidence import digest, folded_digest

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.log import CloudEvent
+from beamkeep.contexts.seams.log import CloudEvent
 from beamkeep.directory.entries import Entry
 from beamkeep.directory.seam import Directory
 from beamkeep.kernel import Catalogue, event_types

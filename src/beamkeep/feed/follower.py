@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 
-from beamkeep.contexts.log import CloudEvent
+from beamkeep.contexts.seams.log import CloudEvent
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import Envelope
 

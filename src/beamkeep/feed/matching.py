@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from beamkeep.contexts.log import ListEvents
+from beamkeep.contexts.seams.log import ListEvents
 from beamkeep.runtime.store import EventStore, Stream
 
 from .facilities import EventFacilities

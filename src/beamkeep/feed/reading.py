@@ -3,7 +3,7 @@
 from collections.abc import Set
 from uuid import UUID
 
-from beamkeep.contexts.log import NOW, EventPage, InvalidFeedCursorError, ListEvents
+from beamkeep.contexts.seams.log import NOW, EventPage, InvalidFeedCursorError, ListEvents
 from beamkeep.directory.seam import Directory
 from beamkeep.kernel import Catalogue, Order, event_types
 from beamkeep.runtime.codec import Codec

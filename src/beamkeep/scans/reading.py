@@ -27,7 +27,7 @@ from beamkeep.contexts.data.scan_file import (
     ScanReading,
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, DatasetPart, tree_digest
-from beamkeep.contexts.data_places import NOT_YOURS, lies_in
+from beamkeep.contexts.seams.data_places import NOT_YOURS, lies_in
 from beamkeep.data_roots import DataRoots, OutsideRootsError, SpecialFileError, path_of
 from beamkeep.fair_shares import FairShares
 from beamkeep.kernel import Record, Refusal

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import structlog
 
-from beamkeep.contexts.log import ListEvents, require_known
+from beamkeep.contexts.seams.log import ListEvents, require_known
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.log import START, LogPlace
 from beamkeep.feed.matching import Owners, asked_for, hinted_at

@@ -3,9 +3,9 @@
 import msgspec
 
 from beamkeep.adapters.sealing import AesSecretKeeper
-from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
-from beamkeep.contexts.receivers import ReceiverHosts
-from beamkeep.contexts.routes import ControlRoute
+from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.seams.receivers import ReceiverHosts
+from beamkeep.contexts.seams.routes import ControlRoute
 
 ISSUER = "https://idp.test"
 FACILITY_CODE = "synchrotron"

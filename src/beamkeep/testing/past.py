@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.kernel import (
     Advice,
     ApprovedCommand,

@@ -17,17 +17,17 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.agent_records import AgentRecords
-from beamkeep.contexts.custody_rules import CustodyReader
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.federation.signatures import SignMessage
-from beamkeep.contexts.installation import Installation
-from beamkeep.contexts.lineage import LineageReader
-from beamkeep.contexts.observed import ObservationReader
+from beamkeep.contexts.seams.agent_records import AgentRecords
+from beamkeep.contexts.seams.custody_rules import CustodyReader
+from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.lineage import LineageReader
+from beamkeep.contexts.seams.observed import ObservationReader
+from beamkeep.contexts.seams.witnessed import WitnessReader
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.contexts.witnessed import WitnessReader
 from beamkeep.data_roots import DataRoots
 from beamkeep.directory.seam import Directory
 from beamkeep.feed.log import EventLog

@@ -9,7 +9,7 @@ from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
 from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
-from beamkeep.contexts.witnessed import (
+from beamkeep.contexts.seams.witnessed import (
     EventProof,
     GetEventProof,
     ListCheckpoints,

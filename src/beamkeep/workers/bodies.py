@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from beamkeep.contexts.installation import ActionEntry
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
+from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.schemas.bounds import path_text

@@ -21,8 +21,8 @@ from beamkeep.contexts.feed.subscription import (
     SubscriptionPlace,
     subscriptions,
 )
-from beamkeep.contexts.log import InvalidFeedCursorError
-from beamkeep.contexts.receivers import SecretKeeper
+from beamkeep.contexts.seams.log import InvalidFeedCursorError
+from beamkeep.contexts.seams.receivers import SecretKeeper
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.feed.facilities import ASK_SECONDS
 from beamkeep.feed.follower import LogFollower

@@ -22,7 +22,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeStep,
     WithinTolerance,
 )
-from beamkeep.contexts.routes import (
+from beamkeep.contexts.seams.routes import (
     ControlRoute,
     RouteFinding,
     is_number,

@@ -32,8 +32,8 @@ from beamkeep.contexts.operation.procedure import (
     ProcedureResumed,
     procedures,
 )
-from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.run.run import runs
+from beamkeep.contexts.seams.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import ObjectScope, Record, replace

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.log import CloudEvent, InvalidFeedCursorError
+from beamkeep.contexts.seams.log import CloudEvent, InvalidFeedCursorError
 from beamkeep.directory.entries import Entry
 from beamkeep.feed.facilities import ASK_SECONDS
 from beamkeep.feed.follower import POLL_SECONDS

@@ -6,7 +6,7 @@ from math import inf
 from uuid import UUID
 
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, ObserveEnclosureStatus, PermitStatus
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust.freshness import is_stale
 from beamkeep.runtime.session import Session
 from beamkeep.telemetry import Telemetry

@@ -42,8 +42,8 @@ from beamkeep.contexts.recipe.steps import (
     RecipeSetpointStep,
     makes_safe,
 )
-from beamkeep.contexts.routes import RouteFinding
 from beamkeep.contexts.run.run import RunStatus, runs
+from beamkeep.contexts.seams.routes import RouteFinding
 from beamkeep.contexts.starting.conducting import require_conductable
 from beamkeep.kernel import Refusal, replace
 from beamkeep.runtime import Service

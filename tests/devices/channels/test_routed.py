@@ -9,7 +9,7 @@ from tests.support.handing_over import always_open
 from beamkeep.adapters.channels.memory import ChannelSimulator
 from beamkeep.adapters.channels.routed import RoutedControl, control_systems
 from beamkeep.adapters.extras import MissingExtraError
-from beamkeep.contexts.routes import ControlRoute, Substrate
+from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.workers.control import (
     ControlNotConnectedError,
     ControlSystem,

@@ -11,7 +11,7 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.access.profile import AGENTS, RUN_SUPERVISOR, STANDINGS
 from beamkeep.contexts.agent.agent import ModelRef, agents
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
-from beamkeep.contexts.agent_records import RiskReason
+from beamkeep.contexts.seams.agent_records import RiskReason
 from beamkeep.kernel import DENIALS, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError

@@ -17,7 +17,7 @@ from beamkeep.contexts.data.dataset import PARTS, PartRow
 from beamkeep.contexts.data.dataset import STANDINGS as STANDINGS_OF_DATASETS
 from beamkeep.contexts.data.distribution import COPIES
 from beamkeep.contexts.feed.subscription import BOOKMARKS, DELIVERIES, SECRETS
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.kernel import (

@@ -16,8 +16,8 @@ from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, Statu
 from beamkeep.contexts.operation.conduct import CHANNELS, AdvanceProcedureConduct
 from beamkeep.contexts.operation.conducted import ConductOutcome, Failure, FailureSource, Phase
 from beamkeep.contexts.operation.stopping import ProcedureCannotCancelConductError
+from beamkeep.contexts.seams.work import WORK_STATES
 from beamkeep.contexts.starting.conducting import ProcedureChannelBusyError
-from beamkeep.contexts.work import WORK_STATES
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.store import WorkLostError

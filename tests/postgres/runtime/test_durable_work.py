@@ -16,7 +16,7 @@ from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.operation.activity import ACTIVITIES
 from beamkeep.contexts.operation.conducted import Activity, ActivitySource, Stage, StepKind
-from beamkeep.contexts.work import WORK_STATES, WORK_STOPS, WorkState, WorkStop
+from beamkeep.contexts.seams.work import WORK_STATES, WORK_STOPS, WorkState, WorkStop
 from beamkeep.kernel import CLAIMS, WORK, Claim, Fenced, Work, replace
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore, MovedError, WorkLostError

@@ -15,7 +15,7 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.app import compose
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import STANDINGS
-from beamkeep.contexts.evidence import EvidenceVerdict
+from beamkeep.contexts.seams.evidence import EvidenceVerdict
 from beamkeep.evidence.replaying import Replay
 from beamkeep.kernel import (
     EVIDENCE,

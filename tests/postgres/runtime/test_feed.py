@@ -11,8 +11,8 @@ from tests.support.examples.feed import register_subscription
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts.feed.subscription import MOST_OWN, SubscriptionCannotRegisterError
-from beamkeep.contexts.log import InvalidFeedCursorError, UnknownEventTypeError
-from beamkeep.contexts.witnessed import EventNotFoundError
+from beamkeep.contexts.seams.log import InvalidFeedCursorError, UnknownEventTypeError
+from beamkeep.contexts.seams.witnessed import EventNotFoundError
 from beamkeep.feed.cursors import FeedCursors
 from beamkeep.feed.log import LogPlace
 from beamkeep.runtime.admission import UnauthorizedError

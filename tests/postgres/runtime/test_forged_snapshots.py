@@ -15,7 +15,7 @@ from beamkeep.contexts.enclosure.enclosure import (
     PermitStatus,
     enclosures,
 )
-from beamkeep.contexts.protecting import WHOLE
+from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.starting.checks import RunRequiresPermittedEnclosureError
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import replace

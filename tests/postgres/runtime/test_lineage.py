@@ -22,7 +22,8 @@ from beamkeep.contexts.calibration.quantity import Quantity
 from beamkeep.contexts.data.acquisition import AcquisitionRecorded
 from beamkeep.contexts.data.dataset import DatasetNotFoundError
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
-from beamkeep.contexts.lineage import (
+from beamkeep.contexts.run.run import RunNotFoundError
+from beamkeep.contexts.seams.lineage import (
     EDGES,
     LineageReader,
     ProvenanceEdge,
@@ -30,7 +31,6 @@ from beamkeep.contexts.lineage import (
     Walk,
     WalkedEdge,
 )
-from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
 from beamkeep.kernel import CLAIMS, Claim, Event, NotFound, SideWrite, claim_key, replace
 from beamkeep.runtime.store import EventStore

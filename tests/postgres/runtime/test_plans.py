@@ -40,10 +40,10 @@ from beamkeep.contexts.feed.subscription import (
     SECRETS,
     DeliveryStatus,
 )
-from beamkeep.contexts.place import FORMER_PLACES, PLACES
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.observation import OBSERVATIONS
 from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
+from beamkeep.contexts.seams.place import FORMER_PLACES, PLACES
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS, SupplyFreshness
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS

@@ -16,7 +16,7 @@ from tests.postgres.witness.test_following import forget_the_end
 
 from beamkeep.adapters.receivers import FileReceiver
 from beamkeep.adapters.signing import make_key
-from beamkeep.contexts.witnessed import GetEventProof
+from beamkeep.contexts.seams.witnessed import GetEventProof
 from beamkeep.proving import verify_record
 from beamkeep.testing.database import Database
 from beamkeep.witness.leaves import Tree

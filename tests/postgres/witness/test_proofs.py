@@ -16,7 +16,7 @@ from tests.support.examples import EXAMPLES
 
 from beamkeep.adapters.memory_witness import SIGNER, leaf_of
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
-from beamkeep.contexts.witnessed import (
+from beamkeep.contexts.seams.witnessed import (
     EventDiffersError,
     EventNotFoundError,
     EventNotWitnessedError,

@@ -14,7 +14,7 @@ from tests.support.handing_over import always_open
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_work import MemoryWorkQueue
 from beamkeep.contexts.recipe.steps import RecipeActionStep
-from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
+from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.contexts.starting.conducting import ConductNotExecutableError
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.testing.seeds import dice, seed

@@ -14,7 +14,7 @@ from beamkeep.adapters.registered import (
     registered_advisors,
 )
 from beamkeep.conduct.advising import grid_walk
-from beamkeep.contexts.installation import ActionEntry
+from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.workers.bodies import ActionCall, ActionCancelledError, params_fault
 from beamkeep.workers.control import ControlReading

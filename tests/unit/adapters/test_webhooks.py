@@ -15,7 +15,7 @@ from tests.support.receiving import Got, LocalReceiver, answer
 from beamkeep.adapters import webhooks
 from beamkeep.adapters.sealing import AesSecretKeeper
 from beamkeep.adapters.webhooks import HttpWebhooks, is_forbidden, resolve
-from beamkeep.contexts.receivers import ReceiverHosts
+from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.kernel import replace
 from beamkeep.testing.waiting import until
 from beamkeep.workers.deliveries import UnreachableError, WebhookMessage

@@ -24,7 +24,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeSetpointStep,
     RecipeStep,
 )
-from beamkeep.contexts.routes import ControlRoute, Substrate
+from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.schemas import Json
 
 EARLIER, THIS = UUID(int=1), UUID(int=2)

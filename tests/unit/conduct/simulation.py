@@ -48,7 +48,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeStep,
     WithinTolerance,
 )
-from beamkeep.contexts.routes import ControlRoute, Substrate
+from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.kernel import Record, replace
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.testing.seeds import dice

@@ -26,7 +26,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeStep,
     WithinTolerance,
 )
-from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
+from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.kernel import replace
 from beamkeep.schemas import Json
 

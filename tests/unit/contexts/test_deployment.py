@@ -2,7 +2,7 @@
 
 import pytest
 
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.past import Past
 

@@ -4,7 +4,7 @@ import pytest
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.data.external_id import require_doi
-from beamkeep.contexts.outside import identifier, outside_references
+from beamkeep.contexts.seams.outside import identifier, outside_references
 from beamkeep.kernel import Command, Invalid
 
 BY_RULE = {"assign_dataset_external_id", "assign_edition_external_id"}

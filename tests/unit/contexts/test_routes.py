@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from beamkeep.contexts.operation.routing import step_findings
 from beamkeep.contexts.recipe.steps import RecipeSetpointStep
-from beamkeep.contexts.routes import (
+from beamkeep.contexts.seams.routes import (
     AddressBounds,
     ControlRoute,
     Substrate,

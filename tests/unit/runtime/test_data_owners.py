@@ -12,7 +12,7 @@ from tests.unit.scans import files
 
 from beamkeep.contexts.data.distribution import InvalidDistributionUriError
 from beamkeep.contexts.data.scan_file import InvalidScanLocatorError, ScanFileNotFoundError
-from beamkeep.contexts.data_places import DataPlaces
+from beamkeep.contexts.seams.data_places import DataPlaces
 from beamkeep.kernel import replace
 from beamkeep.runtime import Service
 from beamkeep.testing.data_root import data_root

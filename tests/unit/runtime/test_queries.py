@@ -30,8 +30,8 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
-from beamkeep.contexts.installation import installation
 from beamkeep.contexts.safety.clearance import AssetBinding, ClearanceActivated, ClearanceRegistered
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError

@@ -48,7 +48,6 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
-from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.data.acquisition import AcquisitionRecorded
 from beamkeep.contexts.data.attestation import (
     AttestationKind,
@@ -183,6 +182,7 @@ from beamkeep.contexts.safety.clearance import (
     RiskBand,
     SubjectBinding,
 )
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.trust.conduit import ConduitDefined
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyGrantAdded, PolicyGrantRevoked
 from beamkeep.contexts.trust.surface import SurfaceDefined

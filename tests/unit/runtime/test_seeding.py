@@ -9,7 +9,7 @@ import pytest
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
 from beamkeep.kernel import CLAIMS
 from beamkeep.runtime import Service

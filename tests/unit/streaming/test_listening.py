@@ -19,7 +19,7 @@ from beamkeep.adapters.memory_directory import MemoryDirectory
 from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.log import ListEvents
+from beamkeep.contexts.seams.log import ListEvents
 from beamkeep.feed import hints
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowHint, RowHints

@@ -26,7 +26,7 @@ from beamkeep.contexts.data.check import (
     CopyToRead,
     DistributionCheckPendingError,
 )
-from beamkeep.contexts.work import WORK_STATES
+from beamkeep.contexts.seams.work import WORK_STATES
 from beamkeep.data_roots import DataRoots
 from beamkeep.kernel import replace
 from beamkeep.runtime import Service

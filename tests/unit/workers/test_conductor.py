@@ -12,7 +12,13 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_work import MemoryWorkQueue
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.work import MOST_IDLE_CLAIMS, WORK_STATES, WORK_STOPS, WorkState, WorkStop
+from beamkeep.contexts.seams.work import (
+    MOST_IDLE_CLAIMS,
+    WORK_STATES,
+    WORK_STOPS,
+    WorkState,
+    WorkStop,
+)
 from beamkeep.kernel import WORK, Work, replace
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import WorkLostError

@@ -12,7 +12,6 @@ import pytest
 from tests.support.handing_over import open_while
 
 from beamkeep.adapters.channels.memory import ChannelSimulator
-from beamkeep.contexts.installation import ActionEntry
 from beamkeep.contexts.recipe.steps import (
     Equals,
     RecipeActionStep,
@@ -22,7 +21,8 @@ from beamkeep.contexts.recipe.steps import (
     RecipeStep,
     WithinTolerance,
 )
-from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
+from beamkeep.contexts.seams.installation import ActionEntry
+from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.workers import effects
 from beamkeep.workers.bodies import ActionCall, ActionCancelledError, RegisteredAction

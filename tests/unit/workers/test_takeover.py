@@ -19,7 +19,7 @@ from tests.support.conducting import (
 from beamkeep.adapters.compute.memory import MemoryCompute, ScriptedJob
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_work import MemoryWorkQueue
-from beamkeep.contexts.installation import JobEntry
+from beamkeep.contexts.seams.installation import JobEntry
 from beamkeep.testing.service import memory_service
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
 from beamkeep.workers.compute import ComputeNotAvailableError, JobState, Measurement

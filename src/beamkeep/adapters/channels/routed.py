@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
 from beamkeep.adapters.extras import MissingExtraError
-from beamkeep.contexts.routes import ControlRoute, Substrate, route_of
+from beamkeep.contexts.seams.routes import ControlRoute, Substrate, route_of
 from beamkeep.schemas import Json
 from beamkeep.workers.control import (
     ControlNotConnectedError,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from beamkeep.contexts.routes import is_number
+from beamkeep.contexts.seams.routes import is_number
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json
 from beamkeep.workers.control import (

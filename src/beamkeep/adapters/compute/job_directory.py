@@ -24,7 +24,7 @@ from uuid import UUID
 import msgspec
 from annotated_types import Gt, MinLen
 
-from beamkeep.contexts.installation import JobEntry
+from beamkeep.contexts.seams.installation import JobEntry
 from beamkeep.kernel import Record
 from beamkeep.workers.compute import (
     Artifact,

@@ -3,7 +3,7 @@
 import os
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from beamkeep.addresses import is_loopback
+from beamkeep.contexts.seams.addresses import is_loopback
 
 
 def private_route(address: str) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from beamkeep.contexts.agent_records import (
+from beamkeep.contexts.seams.agent_records import (
     AgentDay,
     AgentUse,
     FoundResult,

@@ -8,10 +8,10 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from beamkeep.contexts.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
 from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy, distributions
 from beamkeep.contexts.data.judging import CustodyRow, totals_of
+from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
 from beamkeep.runtime.codec import encode
 from beamkeep.workers.custody import CustodyFacts
 

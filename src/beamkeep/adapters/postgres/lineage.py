@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.lineage import Walk, WalkedEdge
+from beamkeep.contexts.seams.lineage import Walk, WalkedEdge
 
 from .connections import Connections
 from .statements import Statement

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.observed import (
+from beamkeep.contexts.seams.observed import (
     ChannelSeries,
     ChannelSummary,
     ObservedPeriod,

@@ -5,7 +5,7 @@ from typing import Any
 
 import asyncpg
 
-from beamkeep.contexts.lineage import ProvenanceRelation
+from beamkeep.contexts.seams.lineage import ProvenanceRelation
 from beamkeep.kernel import View
 
 from .migrate import migrations

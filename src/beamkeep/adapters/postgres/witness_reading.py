@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Sequence
 
-from beamkeep.contexts.witnessed import (
+from beamkeep.contexts.seams.witnessed import (
     EventDiffersError,
     EventNotFoundError,
     EventNotWitnessedError,

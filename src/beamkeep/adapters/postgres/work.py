@@ -10,7 +10,7 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.contexts.work import MOST_IDLE_CLAIMS
+from beamkeep.contexts.seams.work import MOST_IDLE_CLAIMS
 from beamkeep.kernel import Fenced, Insert, Table
 from beamkeep.runtime.store import StoreUnavailableError, WorkLostError
 from beamkeep.workers.durable import (

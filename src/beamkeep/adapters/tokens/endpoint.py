@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import AfterValidator, ConfigDict, StringConstraints
 
-from beamkeep.addresses import is_loopback
+from beamkeep.contexts.seams.addresses import is_loopback
 
 MAX_RESPONSE_BYTES = 256 * 1024
 RESPONSE_TIMEOUT = 2.0

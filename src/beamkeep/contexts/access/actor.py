@@ -7,8 +7,8 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict
 
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.outside import Identifier
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.outside import Identifier
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,

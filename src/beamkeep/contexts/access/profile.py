@@ -6,7 +6,7 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import ActorKind, DenialReason, Reader, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")

@@ -11,8 +11,8 @@ from pydantic import AllowInfNan, Strict
 from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import Actor, ActorRegistered, actors
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
-from beamkeep.contexts.agent_records import AgentUse
-from beamkeep.contexts.installation import agent_records, installation
+from beamkeep.contexts.seams.agent_records import AgentUse
+from beamkeep.contexts.seams.installation import agent_records, installation
 from beamkeep.contexts.trust.grants import GrantExceedsOwnError, require_tools_held
 from beamkeep.contexts.trust.policy import own_grants
 from beamkeep.kernel import (

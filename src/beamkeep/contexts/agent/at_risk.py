@@ -8,10 +8,10 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import Field, model_validator
 
-from beamkeep.contexts.agent_records import AgentPin, FoundResult, ResultFilter, RiskReason
 from beamkeep.contexts.caution.promotion import PROMOTIONS
 from beamkeep.contexts.decision.decision import Decision, decisions, run_ids
-from beamkeep.contexts.installation import agent_records
+from beamkeep.contexts.seams.agent_records import AgentPin, FoundResult, ResultFilter, RiskReason
+from beamkeep.contexts.seams.installation import agent_records
 from beamkeep.kernel import CLAIMS, Page, Reader, Record, claim_key, listed
 from beamkeep.kernel.values import Timestamp
 

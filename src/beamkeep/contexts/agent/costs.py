@@ -8,8 +8,8 @@ from uuid import UUID
 from annotated_types import Ge, Lt
 from pydantic import Field
 
-from beamkeep.contexts.agent_records import AgentDay
-from beamkeep.contexts.installation import agent_records
+from beamkeep.contexts.seams.agent_records import AgentDay
+from beamkeep.contexts.seams.installation import agent_records
 from beamkeep.kernel import Page, Reader, listed
 from beamkeep.kernel.values import FIRST, LAST
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from beamkeep.contexts.access import profile
-from beamkeep.contexts.installation import TEMPLATES
+from beamkeep.contexts.seams.installation import TEMPLATES
 from beamkeep.contexts.trust.bootstrap import CallFor, internal_policy
 from beamkeep.kernel import Outcome, Record, replace
 

@@ -28,8 +28,6 @@ from beamkeep.contexts.equipment.asset import (
     ListAssets,
     assets,
 )
-from beamkeep.contexts.installation import installation, observation_reader
-from beamkeep.contexts.log import NOW, ListEvents
 from beamkeep.contexts.operation import procedure
 from beamkeep.contexts.operation.activity import ACTIVITIES
 from beamkeep.contexts.operation.conduct import CONDUCTS
@@ -51,6 +49,8 @@ from beamkeep.contexts.run import run
 from beamkeep.contexts.run.observation import OBSERVATIONS, UnitAnnotation
 from beamkeep.contexts.run.run import ListRuns, Run, RunStatus, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE, ListClearances, clearances
+from beamkeep.contexts.seams.installation import installation, observation_reader
+from beamkeep.contexts.seams.log import NOW, ListEvents
 from beamkeep.contexts.shift.handover import CLOCKS_APART
 from beamkeep.contexts.starting.readiness import (
     OF_READINESS,

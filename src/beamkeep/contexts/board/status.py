@@ -26,9 +26,9 @@ from beamkeep.contexts.federation.facility import (
     facilities,
     facility_by_code,
 )
-from beamkeep.contexts.place import PLACES, upwards
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import ListRuns, Run, RunStatus, runs
+from beamkeep.contexts.seams.place import PLACES, upwards
 from beamkeep.contexts.supply.gate import as_counted
 from beamkeep.contexts.supply.supply import IN_USE, ListSupplies, SupplyStatus, supplies
 from beamkeep.kernel import Fresh, Reader, Record, answers

@@ -13,8 +13,8 @@ from beamkeep.contexts.access.actor import ActorNotFoundError, actors
 from beamkeep.contexts.data.dataset import Dataset, DatasetNotFoundError, DatasetStatus, datasets
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
-from beamkeep.contexts.lineage import ProvenanceEdge, ProvenanceRelation, edges_from, inserted
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
+from beamkeep.contexts.seams.lineage import ProvenanceEdge, ProvenanceRelation, edges_from, inserted
 from beamkeep.kernel import (
     CLAIMS,
     Aggregate,

@@ -8,9 +8,9 @@ from uuid import UUID
 from msgspec.structs import asdict
 
 from beamkeep.contexts.data.dataset import datasets
-from beamkeep.contexts.installation import lineage_reader
-from beamkeep.contexts.lineage import ENDS, ProvenanceKind
 from beamkeep.contexts.run.run import runs
+from beamkeep.contexts.seams.installation import lineage_reader
+from beamkeep.contexts.seams.lineage import ENDS, ProvenanceKind
 from beamkeep.kernel import Page, Query, Reader, Record, answers, listed
 from beamkeep.schemas import JsonObject
 

@@ -9,9 +9,9 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, actors
-from beamkeep.contexts.outside import outside_references
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import Run, RunNotFoundError, runs
+from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
     Aggregate,

@@ -10,7 +10,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
-from beamkeep.contexts.place import PLACES
+from beamkeep.contexts.seams.place import PLACES
 from beamkeep.kernel import (
     Aggregate,
     Axis,

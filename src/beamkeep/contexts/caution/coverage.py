@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence, Set
 from uuid import UUID
 
-from beamkeep.contexts.place import PLACES
+from beamkeep.contexts.seams.place import PLACES
 from beamkeep.kernel import Reader
 
 from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, TargetKind, cautions

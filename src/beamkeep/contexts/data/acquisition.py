@@ -9,9 +9,9 @@ from pydantic import Field
 
 from beamkeep.contexts.equipment.asset import Asset, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Affordance, families
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
-from beamkeep.contexts.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.run.run import RunNotFoundError, runs
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
+from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.kernel import (
     CLAIMS,
     Aggregate,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
-from beamkeep.addresses import is_loopback
+from beamkeep.contexts.seams.addresses import is_loopback
 
 FILE = "file"
 ROOT = re.compile(r"[^/]*:(//[^/]*)?")

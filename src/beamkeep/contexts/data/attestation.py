@@ -9,8 +9,8 @@ from uuid import UUID
 import msgspec
 from annotated_types import Ge, MaxLen, MinLen
 
-from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust import trigger
 from beamkeep.kernel import (
     ActorKind,

@@ -3,8 +3,8 @@
 from datetime import datetime
 from uuid import UUID
 
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.work import WORK_STATES, WORK_TURNS, WorkTurn
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkTurn
 from beamkeep.kernel import (
     INTERNAL,
     WORK,

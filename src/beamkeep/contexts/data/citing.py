@@ -6,10 +6,10 @@ from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import ExternalIdNamespace, assets
 from beamkeep.contexts.federation.facility import FacilityNotFoundError, facility_by_code
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.lineage import EDGES, Walk
-from beamkeep.contexts.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.run.run import runs
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.lineage import EDGES, Walk
+from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.kernel import Cannot, Query, Reader, answers, replace
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
-from beamkeep.contexts.custody_rules import ChecksumStrength, CustodyRules, DatasetIntent
 from beamkeep.contexts.federation.facility import facilities, facility_by_code
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength, CustodyRules, DatasetIntent
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.supply.supply import Supply, SupplyStatus, supplies
 from beamkeep.kernel import Call, Cannot, Lock, Reader, Record, SideWrite, replace
 from beamkeep.kernel.values import Reason, Trimmed

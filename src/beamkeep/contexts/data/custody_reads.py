@@ -7,14 +7,14 @@ from uuid import UUID
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from beamkeep.contexts.custody_rules import (
+from beamkeep.contexts.seams.custody_rules import (
     CopyPlace,
     CustodyFilter,
     CustodyReader,
     CustodyVerdict,
     DatasetIntent,
 )
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.supply.supply import SupplyNotFoundError, supplies
 from beamkeep.kernel import Invalid, Page, Query, Reader, Record, answers, listed
 

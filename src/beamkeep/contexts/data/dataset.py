@@ -8,11 +8,11 @@ from uuid import UUID
 
 from annotated_types import Ge, MaxLen
 
-from beamkeep.contexts.custody_rules import DatasetIntent
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, edges_from, inserted
-from beamkeep.contexts.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.run.run import Run, RunNotFoundError, RunStatus, runs
+from beamkeep.contexts.seams.custody_rules import DatasetIntent
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted
+from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
     Aggregate,

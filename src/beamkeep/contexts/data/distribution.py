@@ -11,9 +11,9 @@ from uuid import UUID
 
 from annotated_types import Ge, MaxLen, MinLen
 
-from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
-from beamkeep.contexts.data_places import NOT_YOURS, PermittedPlaces
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
+from beamkeep.contexts.seams.data_places import NOT_YOURS, PermittedPlaces
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.supply.supply import Supply, SupplyNotFoundError, SupplyStatus, supplies
 from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.trigger import TriggerSource

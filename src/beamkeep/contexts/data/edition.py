@@ -15,8 +15,8 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     facility_by_code,
 )
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
-from beamkeep.contexts.lineage import ProvenanceRelation as Relation
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
+from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.kernel import (
     INTERNAL,
     Aggregate,

@@ -8,8 +8,8 @@ from uuid import UUID, uuid5
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.work import WORK_STATES, WORK_TURNS, WorkTurn
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkTurn
 from beamkeep.kernel import (
     WORK,
     Accepted,

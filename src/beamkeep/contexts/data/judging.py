@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from uuid import UUID
 
-from beamkeep.contexts.custody_rules import CustodyTotal, CustodyVerdict, DatasetIntent
+from beamkeep.contexts.seams.custody_rules import CustodyTotal, CustodyVerdict, DatasetIntent
 from beamkeep.kernel import Record
 
 from .custody import CustodyView, in_words, rest_of

@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.data_places import PermittedPlaces
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
-from beamkeep.contexts.installation import installation
 from beamkeep.contexts.run.run import RunNotFoundError
+from beamkeep.contexts.seams.data_places import PermittedPlaces
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.contexts.supply.supply import Supply, SupplyNotFoundError, supplies
 from beamkeep.kernel import (

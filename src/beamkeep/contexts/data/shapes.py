@@ -10,7 +10,7 @@ from typing import Annotated
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator
 
-from beamkeep.contexts.custody_rules import ChecksumStrength
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength
 from beamkeep.kernel import Invalid, Record
 from beamkeep_client import checksums
 

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
     ActorKind,

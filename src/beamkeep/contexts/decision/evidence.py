@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from beamkeep.contexts.evidence import (
+from beamkeep.contexts.seams.evidence import (
     DecisionEvidence,
     EvidenceReader,
     ListDecisionEvidence,
     VerifiedEvidence,
     VerifyDecisionEvidence,
 )
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import Reader, listed
 
 from .decision import decisions

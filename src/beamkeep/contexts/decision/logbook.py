@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import (
     WORK,
     Blank,

@@ -7,7 +7,7 @@ from uuid import UUID
 from beamkeep.contexts.access import profile
 from beamkeep.contexts.access.actor import actors
 from beamkeep.contexts.federation.facility import facility_by_code
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import (

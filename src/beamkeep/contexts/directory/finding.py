@@ -1,8 +1,8 @@
 """Finding: which objects have a name, and which names have objects."""
 
 from beamkeep.contexts.federation.facility import facilities
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.names import (
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.names import (
     FoundObject,
     FoundObjects,
     NameReader,

@@ -9,7 +9,7 @@ from uuid import UUID
 from beamkeep.contexts.access.actor import ActorNotFoundError, AdministratorRequiredError
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
-from beamkeep.contexts.protecting import WHOLE
+from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.trust import monitors, trigger
 from beamkeep.contexts.trust.freshness import Reported, reports
 from beamkeep.contexts.trust.grants import GrantRequiresConfirmedLoginError

@@ -11,8 +11,8 @@ from annotated_types import MaxLen
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
-from beamkeep.contexts.outside import Identifier
-from beamkeep.contexts.place import (
+from beamkeep.contexts.seams.outside import Identifier
+from beamkeep.contexts.seams.place import (
     ASSET_TREE,
     FORMER_PLACES,
     PLACES,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from beamkeep.contexts.place import FormerPlace
+from beamkeep.contexts.seams.place import FormerPlace
 from beamkeep.kernel import Record, replace
 
 from . import asset

@@ -5,8 +5,8 @@ from datetime import date
 from uuid import UUID
 
 from beamkeep.contexts.federation.facility import Facility, FacilityNotFoundError, facility_by_code
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.place import PLACES, facility_scopes
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.place import PLACES, facility_scopes
 from beamkeep.kernel import Cannot, Query, Reader, Record, answers
 
 from .asset import AlternateIdentifierKind, Asset, ExternalIdNamespace, assets

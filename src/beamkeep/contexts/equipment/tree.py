@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from uuid import UUID
 
-from beamkeep.contexts.place import FORMER_PLACES, PLACES
+from beamkeep.contexts.seams.place import FORMER_PLACES, PLACES
 from beamkeep.kernel import Query, Reader, Record, answers
 from beamkeep.kernel.values import Timestamp
 

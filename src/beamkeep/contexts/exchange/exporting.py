@@ -31,7 +31,7 @@ from beamkeep.contexts.federation.signatures import (
     SignerUnavailableError,
     signed_outside,
 )
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import Call, Cannot, Insert, Outside, Reader, Record, Reply
 from beamkeep.schemas import JsonObject
 

@@ -17,7 +17,7 @@ from beamkeep.contexts.federation.permit import (
     permits,
 )
 from beamkeep.contexts.federation.signatures import SignaturePrefix, verifies
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import Call, Cannot, Created, Insert, Invalid, Reader, Record, replace
 from beamkeep.schemas import canonical_text
 

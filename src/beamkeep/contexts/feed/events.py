@@ -1,8 +1,8 @@
 """Events: the log of all objects, page by page."""
 
 from beamkeep.contexts.federation.facility import facilities
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.log import (
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.log import (
     EventPage,
     InvalidFeedCursorError,
     ListEvents,

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.federation.facility import FacilityCode
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.log import (
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.log import (
     MOST_EVENT_TYPES,
     MOST_STREAMS,
     NOW,
@@ -22,9 +22,9 @@ from beamkeep.contexts.log import (
     UnknownEventTypeError,
     require_known,
 )
-from beamkeep.contexts.receivers import NewSecret, Receiver, SecretKeeper
+from beamkeep.contexts.seams.receivers import NewSecret, Receiver, SecretKeeper
+from beamkeep.contexts.seams.work import WORK_TURNS, WorkTurn
 from beamkeep.contexts.trust.trigger import TriggerSource, source_of
-from beamkeep.contexts.work import WORK_TURNS, WorkTurn
 from beamkeep.kernel import (
     CLAIMS,
     WORK,

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from beamkeep.contexts.federation.facility import facilities
-from beamkeep.contexts.installation import installation, witness_reader
-from beamkeep.contexts.log import ListEvents
-from beamkeep.contexts.witnessed import (
+from beamkeep.contexts.seams.installation import installation, witness_reader
+from beamkeep.contexts.seams.log import ListEvents
+from beamkeep.contexts.seams.witnessed import (
     EventDiffersError,
     EventNotFoundError,
     EventNotWitnessedError,

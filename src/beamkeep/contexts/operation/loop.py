@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from beamkeep.contexts.recipe.criteria import equal
 from beamkeep.contexts.recipe.steps import Criterion, RegisteredName, SlotName
-from beamkeep.contexts.routes import is_number
+from beamkeep.contexts.seams.routes import is_number
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json, JsonObject
 

@@ -13,7 +13,6 @@ from pydantic import AllowInfNan, Strict, TypeAdapter, ValidationError
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
-from beamkeep.contexts.place import with_all_below
 from beamkeep.contexts.recipe.capability import (
     Capability,
     CapabilityNotFoundError,
@@ -38,6 +37,7 @@ from beamkeep.contexts.run.run import (
     StartAdvisory,
     runs,
 )
+from beamkeep.contexts.seams.place import with_all_below
 from beamkeep.kernel import (
     Aggregate,
     Axis,

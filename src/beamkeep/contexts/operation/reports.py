@@ -6,7 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from beamkeep.contexts.recipe.steps import RecipeCheckStep
-from beamkeep.contexts.work import WORK_STATES, WorkState
+from beamkeep.contexts.seams.work import WORK_STATES, WorkState
 from beamkeep.kernel import Accepted, Page, Query, Reader, Record, answers, listed
 from beamkeep.schemas import JsonObject
 

@@ -9,7 +9,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeStep,
     reference,
 )
-from beamkeep.contexts.routes import (
+from beamkeep.contexts.seams.routes import (
     ControlRoute,
     RouteFinding,
     address_findings,

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
-from beamkeep.contexts.work import WORK_STATES, WORK_STOPS, WorkStop
+from beamkeep.contexts.seams.work import WORK_STATES, WORK_STOPS, WorkStop
 from beamkeep.kernel import (
     Accepted,
     Call,

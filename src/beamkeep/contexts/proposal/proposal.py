@@ -10,7 +10,7 @@ from annotated_types import MaxLen, MinLen
 from msgspec.json import encode
 
 from beamkeep.contexts.decision.decision import decisions
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import (
     CLAIMS,
     Accepted,

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from beamkeep.contexts.custody_rules import DatasetIntent
 from beamkeep.contexts.data.dataset import DatasetStatus, datasets
-from beamkeep.contexts.installation import lineage_reader
-from beamkeep.contexts.lineage import ProvenanceKind, ProvenanceRelation, Walk
+from beamkeep.contexts.seams.custody_rules import DatasetIntent
+from beamkeep.contexts.seams.installation import lineage_reader
+from beamkeep.contexts.seams.lineage import ProvenanceKind, ProvenanceRelation, Walk
 from beamkeep.kernel import Query, Reader, Record, answers
 
 from .walking import (

@@ -13,8 +13,8 @@ from beamkeep.contexts.calibration.calibration import (
 from beamkeep.contexts.data.dataset import Dataset, DatasetNotFoundError, datasets
 from beamkeep.contexts.data.edition import Edition, EditionNotFoundError
 from beamkeep.contexts.equipment.asset import Asset, AssetNotFoundError
-from beamkeep.contexts.lineage import ProvenanceKind, ProvenanceRelation
 from beamkeep.contexts.run.run import Run, RunNotFoundError
+from beamkeep.contexts.seams.lineage import ProvenanceKind, ProvenanceRelation
 from beamkeep.contexts.subject.subject import Subject, SubjectNotFoundError
 from beamkeep.kernel import Query, Reader, Record, answers
 

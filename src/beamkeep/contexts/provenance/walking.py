@@ -11,15 +11,15 @@ from beamkeep.contexts.calibration.calibration import calibration_ids, calibrati
 from beamkeep.contexts.data.dataset import datasets
 from beamkeep.contexts.data.edition import editions
 from beamkeep.contexts.equipment.asset import assets
-from beamkeep.contexts.installation import lineage_reader
-from beamkeep.contexts.lineage import (
+from beamkeep.contexts.run.run import runs
+from beamkeep.contexts.seams.installation import lineage_reader
+from beamkeep.contexts.seams.lineage import (
     ENDS,
     ProvenanceKind,
     ProvenanceRelation,
     Walk,
     WalkedEdge,
 )
-from beamkeep.contexts.run.run import runs
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.kernel import AnyAggregate, Reader, Record
 

@@ -1,6 +1,6 @@
 """Criteria: whether a reading is what a step or a loop expects."""
 
-from beamkeep.contexts.routes import is_number
+from beamkeep.contexts.seams.routes import is_number
 from beamkeep.schemas import Json
 
 from .steps import Criterion, Equals

@@ -12,7 +12,7 @@ from beamkeep.contexts.equipment import asset, declaration
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Family, families
 from beamkeep.contexts.federation.facility import Facility, facility_by_code
-from beamkeep.contexts.place import upwards, with_all_below
+from beamkeep.contexts.seams.place import upwards, with_all_below
 from beamkeep.kernel import (
     Aggregate,
     Blank,

@@ -8,7 +8,7 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator, AllowInfNan, Strict
 
-from beamkeep.contexts.observed import ChannelName, UnitAnnotation
+from beamkeep.contexts.seams.observed import ChannelName, UnitAnnotation
 from beamkeep.kernel import Call, Cannot, Invalid, Page, Record, Rows, Table, entries
 from beamkeep.kernel.values import Timestamp, Trimmed
 from beamkeep.schemas.units import is_code

@@ -10,11 +10,11 @@ from annotated_types import Gt, MaxLen
 from pydantic import AllowInfNan, Strict
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
-from beamkeep.contexts.lineage import ProvenanceEdge, ProvenanceRelation, edges_from
-from beamkeep.contexts.observed import ChannelName
-from beamkeep.contexts.place import with_all_below
 from beamkeep.contexts.recipe.method import Method, methods
 from beamkeep.contexts.recipe.plan import carried_parameters
+from beamkeep.contexts.seams.lineage import ProvenanceEdge, ProvenanceRelation, edges_from
+from beamkeep.contexts.seams.observed import ChannelName
+from beamkeep.contexts.seams.place import with_all_below
 from beamkeep.kernel import (
     Aggregate,
     Axis,

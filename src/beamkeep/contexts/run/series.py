@@ -7,8 +7,8 @@ from uuid import UUID
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
-from beamkeep.contexts.installation import observation_reader
-from beamkeep.contexts.observed import (
+from beamkeep.contexts.seams.installation import observation_reader
+from beamkeep.contexts.seams.observed import (
     ChannelName,
     ChannelSeries,
     ChannelSummary,

@@ -13,9 +13,9 @@ from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
-from beamkeep.contexts.place import PLACES
-from beamkeep.contexts.protecting import WHOLE
 from beamkeep.contexts.run.run import RunNotFoundError, runs
+from beamkeep.contexts.seams.place import PLACES
+from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
     Advice,

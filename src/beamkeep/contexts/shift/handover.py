@@ -18,10 +18,8 @@ from beamkeep.contexts.equipment import asset
 from beamkeep.contexts.equipment.asset import Asset, assets
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import FacilityNotFoundError, facilities
-from beamkeep.contexts.installation import installation
 from beamkeep.contexts.operation import procedure
 from beamkeep.contexts.operation.procedure import Procedure, procedures
-from beamkeep.contexts.place import facility_scopes
 from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.proposal.proposal import Proposal, ProposalStatus, proposals
 from beamkeep.contexts.recipe.plan import Plan, plans
@@ -30,6 +28,8 @@ from beamkeep.contexts.run.refused import REFUSED_STARTS
 from beamkeep.contexts.run.run import ENDS, Run, RunAdjusted, RunHeld, RunResumed, RunStarted, runs
 from beamkeep.contexts.safety import clearance
 from beamkeep.contexts.safety.clearance import Clearance, ClearanceStatus, clearances
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.place import facility_scopes
 from beamkeep.contexts.supply import supply
 from beamkeep.contexts.supply.supply import Supply, supplies
 from beamkeep.contexts.trust import visit

@@ -5,7 +5,6 @@ from datetime import datetime
 from uuid import UUID
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
-from beamkeep.contexts.installation import installation
 from beamkeep.contexts.operation.procedure import Procedure
 from beamkeep.contexts.recipe import plan as plan_context
 from beamkeep.contexts.recipe.capability import capabilities
@@ -14,6 +13,7 @@ from beamkeep.contexts.recipe.plan import Plan, PlanMethod, carried_parameters, 
 from beamkeep.contexts.recipe.practice import Practice, practices
 from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run
 from beamkeep.contexts.safety.clearance import Clearance
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.subject.subject import Subject, subjects
 from beamkeep.kernel import NOT_SHOWN, Cannot, Reader, Record, replace
 from beamkeep.schemas import JsonObject, merge_patch

@@ -10,7 +10,6 @@ from pydantic import Strict
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
-from beamkeep.contexts.installation import Installation, installation
 from beamkeep.contexts.operation.conduct import (
     CHANNELS,
     CONDUCTS,
@@ -63,7 +62,8 @@ from beamkeep.contexts.recipe.steps import (
     reference,
     references,
 )
-from beamkeep.contexts.routes import route_of, write_findings
+from beamkeep.contexts.seams.installation import Installation, installation
+from beamkeep.contexts.seams.routes import route_of, write_findings
 from beamkeep.kernel import (
     WORK,
     Call,

@@ -16,13 +16,13 @@ from beamkeep.contexts.calibration.calibration import (
 from beamkeep.contexts.campaign import campaign as joining
 from beamkeep.contexts.campaign.campaign import Campaign, CampaignNotFoundError, campaigns
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
-from beamkeep.contexts.lineage import inserted
-from beamkeep.contexts.outside import outside_references
 from beamkeep.contexts.recipe.plan import PlanNotFoundError
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.refused import refused_start
 from beamkeep.contexts.run.run import InvalidRunParametersError, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE
+from beamkeep.contexts.seams.lineage import inserted
+from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.kernel import Blank, Call, Cannot, Command, Insert, Invalid, Reader, Record
 from beamkeep.kernel.values import Name, References, Trimmed

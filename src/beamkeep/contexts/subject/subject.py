@@ -5,8 +5,8 @@ from typing import Annotated
 from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
-from beamkeep.contexts.outside import Identifier
-from beamkeep.contexts.place import with_all_below
+from beamkeep.contexts.seams.outside import Identifier
+from beamkeep.contexts.seams.place import with_all_below
 from beamkeep.kernel import (
     Aggregate,
     Axis,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import Asset
 from beamkeep.contexts.federation.facility import facilities, facility_by_code
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust.freshness import as_stale, is_stale
 from beamkeep.kernel import Reader, Record
 

@@ -13,9 +13,9 @@ from beamkeep.contexts.access.actor import ActorNotFoundError, AdministratorRequ
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
-from beamkeep.contexts.installation import installation
-from beamkeep.contexts.place import facility_scopes
-from beamkeep.contexts.protecting import WHOLE
+from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.place import facility_scopes
+from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.trust import monitors, trigger
 from beamkeep.contexts.trust.freshness import Reported, is_stale, reports
 from beamkeep.contexts.trust.grants import GrantRequiresConfirmedLoginError

@@ -14,7 +14,7 @@ from beamkeep.contexts.access.actor import (
     login_pair,
 )
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import ActorKind, Reader, Record, SurfaceKind, replace
 
 from . import policy

@@ -22,7 +22,7 @@ from beamkeep.contexts.access.profile import (
     SYSTEM,
     digest_of,
 )
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import (
     EVERY_COMMAND,
     ActorKind,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.seams.installation import installation
 from beamkeep.kernel import Reader, Record, Table
 
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))

@@ -8,7 +8,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors, administrator_lock
 from beamkeep.contexts.access.profile import STANDINGS
-from beamkeep.contexts.protecting import WHOLE
+from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.kernel import (
     EVERY_COMMAND,
     ActorKind,

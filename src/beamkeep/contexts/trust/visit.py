@@ -9,7 +9,7 @@ from uuid import UUID
 from annotated_types import MaxLen
 from pydantic import Field
 
-from beamkeep.contexts.outside import outside_references
+from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.kernel import (
     Aggregate,
     Axis,

@@ -11,7 +11,7 @@ from uuid import UUID
 from starlette.types import Receive, Scope
 from uuid_utils.compat import uuid7
 
-from beamkeep.addresses import network_of
+from beamkeep.contexts.seams.addresses import network_of
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.admission import Admitted, Caller
 

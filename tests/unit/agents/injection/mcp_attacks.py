@@ -42,8 +42,8 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_tail import MemoryTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
-from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.run.run import RunStarted
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import DenialReason, Record, SurfaceKind
 from beamkeep.runtime import Service

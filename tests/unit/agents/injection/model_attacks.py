@@ -17,7 +17,7 @@ from beamkeep.agents.desk import ModelAgent
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
-from beamkeep.contexts.place import PLACES, AssetPlace
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Record
 from beamkeep.models.output import clean, plain
 from beamkeep.models.scripted import ScriptedModel

@@ -59,8 +59,8 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, Many, Refusal, SideWrite, View, replace
 from beamkeep.schemas import JsonObject
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW

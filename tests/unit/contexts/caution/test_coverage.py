@@ -20,7 +20,7 @@ from beamkeep.contexts.caution.caution import (
     begin,
 )
 from beamkeep.contexts.caution.coverage import cautions_covering
-from beamkeep.contexts.place import PLACES, AssetPlace
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Event, Many, SideWrite, UnnamedListing, replace
 from beamkeep.testing.past import ABSENT, LATER, ME, NOW, Past
 

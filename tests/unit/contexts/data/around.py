@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.data import dataset, distribution
 from beamkeep.contexts.data.dataset import DatasetRegistered
 from beamkeep.contexts.data.distribution import (
@@ -15,6 +14,7 @@ from beamkeep.contexts.data.distribution import (
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, Encoding
 from beamkeep.contexts.run.run import RunStarted
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.supply.supply import SupplyRegistered
 from beamkeep.kernel import Event, SideWrite, replace
 from beamkeep.testing.past import NOW

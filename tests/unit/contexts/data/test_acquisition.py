@@ -41,9 +41,9 @@ from beamkeep.contexts.equipment.asset import (
 )
 from beamkeep.contexts.equipment.asset import begin as begin_asset
 from beamkeep.contexts.equipment.family import Affordance, FamilyDefined
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge
-from beamkeep.contexts.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.run.run import RunNotFoundError
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge
+from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.kernel import Many, Refusal, SideWrite, claim, replace
 from beamkeep.scans.layouts import DATA_EXCHANGE, NXMX, NXTOMO
 from beamkeep.schemas import Json, JsonObject

@@ -21,7 +21,6 @@ from tests.unit.contexts.data.around import (
     verified,
 )
 
-from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.data.attestation import (
     OPERATIONS,
     PROFILES,
@@ -66,7 +65,8 @@ from beamkeep.contexts.data.distribution import (
 )
 from beamkeep.contexts.data.distribution import begin as begin_copy
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm, DigestAlgorithm, Encoding
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import ActorKind, Event, Many, Refusal, replace
 from beamkeep.schemas import JsonObject

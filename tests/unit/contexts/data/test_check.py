@@ -29,7 +29,7 @@ from beamkeep.contexts.data.distribution import (
     evolve,
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, Encoding
-from beamkeep.contexts.work import WORK_STATES, WORK_TURNS, WorkState, WorkTurn
+from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkState, WorkTurn
 from beamkeep.kernel import WORK, Event, Fenced, SideWrite, Work, replace
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW

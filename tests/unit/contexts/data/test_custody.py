@@ -23,13 +23,6 @@ from tests.unit.contexts.data.around import (
 )
 from tests.unit.contexts.supply.around import facility
 
-from beamkeep.contexts.custody_rules import (
-    ChecksumStrength,
-    CustodyRule,
-    CustodyRules,
-    DatasetIntent,
-    VerifiedBy,
-)
 from beamkeep.contexts.data import dataset, distribution
 from beamkeep.contexts.data.custody import (
     OPERATIONS,
@@ -69,7 +62,14 @@ from beamkeep.contexts.data.distribution import (
     GoodCheck,
     copy_of,
 )
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.seams.custody_rules import (
+    ChecksumStrength,
+    CustodyRule,
+    CustodyRules,
+    DatasetIntent,
+    VerifiedBy,
+)
+from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.supply.supply import (
     SupplyDegraded,
     SupplyDeregistered,

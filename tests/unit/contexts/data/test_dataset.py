@@ -20,7 +20,6 @@ from tests.unit.contexts.data.around import (
     dataset_registered,
 )
 
-from beamkeep.contexts.custody_rules import DatasetIntent
 from beamkeep.contexts.data.dataset import (
     OPERATIONS,
     PARTS,
@@ -75,8 +74,6 @@ from beamkeep.contexts.data.shapes import (
     DigestAlgorithm,
     Encoding,
 )
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge
-from beamkeep.contexts.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.run.run import (
     RunAborted,
     RunCompleted,
@@ -85,6 +82,9 @@ from beamkeep.contexts.run.run import (
     RunStopped,
     RunTruncated,
 )
+from beamkeep.contexts.seams.custody_rules import DatasetIntent
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge
+from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
 from beamkeep.kernel import Event, Many, Refusal, SideWrite, replace
 from beamkeep.testing.installation import INSTALLATION

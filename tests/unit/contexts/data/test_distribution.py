@@ -22,7 +22,6 @@ from tests.unit.contexts.data.around import (
     verified,
 )
 
-from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.data.dataset import DatasetDiscarded, DatasetNotFoundError
 from beamkeep.contexts.data.dataset import begin as begin_dataset
 from beamkeep.contexts.data.distribution import (
@@ -67,6 +66,7 @@ from beamkeep.contexts.data.distribution import (
     claims_of,
     evolve,
 )
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.supply.supply import (
     SupplyDeregistered,
     SupplyMarkedUnavailable,

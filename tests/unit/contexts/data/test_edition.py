@@ -8,7 +8,6 @@ from uuid import UUID, uuid5
 import rfc8785
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, ActorRegistered
-from beamkeep.contexts.custody_rules import ChecksumStrength
 from beamkeep.contexts.data.authorship import Contributor, ContributorRole
 from beamkeep.contexts.data.custody import dataset_lock
 from beamkeep.contexts.data.dataset import (
@@ -104,8 +103,9 @@ from beamkeep.contexts.federation.facility import (
 )
 from beamkeep.contexts.federation.facility import begin as facility_begin
 from beamkeep.contexts.federation.facility import claims_of as facility_claims
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
-from beamkeep.contexts.work import WORK_STATES, WORK_TURNS, WorkState, WorkTurn
+from beamkeep.contexts.seams.custody_rules import ChecksumStrength
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
+from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkState, WorkTurn
 from beamkeep.kernel import WORK, ActorKind, Event, Fenced, SideWrite, Work, replace
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.past import ABSENT, NEW, NOW, Past

@@ -112,7 +112,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     FacilityRegistered,
 )
-from beamkeep.contexts.place import (
+from beamkeep.contexts.seams.place import (
     ASSET_TREE,
     FORMER_PLACES,
     PLACES,

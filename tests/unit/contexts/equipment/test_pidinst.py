@@ -32,7 +32,7 @@ from beamkeep.contexts.equipment.pidinst import (
     pidinst,
 )
 from beamkeep.contexts.federation.facility import FacilityKind, FacilityRegistered
-from beamkeep.contexts.place import PLACES, AssetPlace
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Cannot, Event, SideWrite, claim
 from beamkeep.schemas import JsonObject
 from beamkeep.testing.past import LATER, NEW, NOW, Past

@@ -50,10 +50,10 @@ from beamkeep.contexts.feed.subscription import (
     begin,
     evolve,
 )
-from beamkeep.contexts.log import EventPage, ListEvents, UnknownEventTypeError
-from beamkeep.contexts.receivers import NewSecret, ReceiverHosts
+from beamkeep.contexts.seams.log import EventPage, ListEvents, UnknownEventTypeError
+from beamkeep.contexts.seams.receivers import NewSecret, ReceiverHosts
+from beamkeep.contexts.seams.work import WORK_TURNS, WorkTurn
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.contexts.work import WORK_TURNS, WorkTurn
 from beamkeep.kernel import (
     CLAIMS,
     WORK,

@@ -34,7 +34,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeSetpointStep,
     RecipeStep,
 )
-from beamkeep.contexts.work import WORK_STATES, WorkState
+from beamkeep.contexts.seams.work import WORK_STATES, WorkState
 from beamkeep.kernel import Event, Insert, SideWrite, replace
 from beamkeep.schemas import Json
 from beamkeep.testing.past import ME, NOW

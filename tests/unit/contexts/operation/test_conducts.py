@@ -76,6 +76,7 @@ from beamkeep.contexts.operation.stopping import (
     ProcedureCannotCancelConductError,
 )
 from beamkeep.contexts.recipe.steps import Equals
+from beamkeep.contexts.seams.work import WORK_STOPS, WorkStop
 from beamkeep.contexts.starting.conducting import (
     ConductFromProcedure,
     ConductOrHoldProcedure,
@@ -85,7 +86,6 @@ from beamkeep.contexts.starting.conducting import (
     ConductProcedureUntilConverged,
 )
 from beamkeep.contexts.starting.procedure import StartProcedure
-from beamkeep.contexts.work import WORK_STOPS, WorkStop
 from beamkeep.kernel import Accepted, Event, Fenced, Refusal, SideWrite, replace
 from beamkeep.testing.past import ABSENT, ME, NOW, Past
 from beamkeep.testing.scenario import Scenario

@@ -24,7 +24,6 @@ from beamkeep.contexts.equipment.asset import (
 )
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance, FamilyDeprecated
-from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.capability import CapabilityDeprecated
 from beamkeep.contexts.recipe.capability import begin as begin_capability
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
@@ -65,6 +64,7 @@ from beamkeep.contexts.recipe.plan import (
 )
 from beamkeep.contexts.recipe.practice import PracticeDeprecated, PracticeNotFoundError
 from beamkeep.contexts.recipe.practice import begin as begin_practice
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Event, Invalid, SideWrite, replace
 from beamkeep.schemas import UnitChange
 from beamkeep.testing.past import ABSENT, LATER, NEW, NOW

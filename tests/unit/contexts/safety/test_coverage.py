@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.safety.clearance import (
     IN_FORCE,
     QUESTIONS,
@@ -29,6 +28,7 @@ from beamkeep.contexts.safety.clearance import (
     begin,
 )
 from beamkeep.contexts.safety.coverage import clearances_covering
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Event, Many, SideWrite, UnnamedListing, replace
 from beamkeep.testing.past import ABSENT, LATER, NOW, Past
 

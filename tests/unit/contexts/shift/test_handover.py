@@ -41,7 +41,6 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     FacilityRegistered,
 )
-from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.proposal.proposal import ProposalRegistered, ProposalWithdrawn
 from beamkeep.contexts.recipe.plan import PlanDefined, Window
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK, RunEntryKind, RunLogbookEntry
@@ -56,6 +55,7 @@ from beamkeep.contexts.safety.clearance import (
     ClearanceReviewStarted,
     ClearanceSubmitted,
 )
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.shift.handover import (
     GetShiftHandover,
     InvalidShiftPeriodError,

@@ -29,8 +29,6 @@ from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.enclosure import enclosure
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.federation.facility import FacilityRegistered
-from beamkeep.contexts.installation import Installation
-from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.capability import CapabilityDefined, ExecutorShape
 from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.recipe.plan import PlanDefined, Window
@@ -42,6 +40,8 @@ from beamkeep.contexts.safety.clearance import (
     ClearanceActivated,
     ClearanceRegistered,
 )
+from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.starting.start import StartRun
 from beamkeep.contexts.subject.subject import SubjectMounted, SubjectRegistered
 from beamkeep.contexts.supply.supply import (

@@ -43,7 +43,6 @@ from beamkeep.contexts.caution.caution import CautionSeverity
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
 from beamkeep.contexts.enclosure.enclosure import PermitStatus
 from beamkeep.contexts.equipment.asset import AssetDecommissioned, AssetNotFoundError
-from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
 from beamkeep.contexts.operation.conduct import CHANNELS, CONDUCTS, Conduct, ConductChannel
 from beamkeep.contexts.operation.conducted import ConductKind, ConductOutcome, Stage
 from beamkeep.contexts.operation.procedure import (
@@ -74,8 +73,9 @@ from beamkeep.contexts.recipe.steps import (
     RecipeSetpointStep,
     RecipeStep,
 )
-from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.contexts.run.run import RunHeld, RunStarted, StartAdvisory
+from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.contexts.starting.conducting import (
     OPERATIONS,
     AcceptedConduct,

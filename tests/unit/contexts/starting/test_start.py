@@ -66,7 +66,6 @@ from beamkeep.contexts.caution.caution import CautionRetired, CautionSeverity, R
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness, PermitStatus
 from beamkeep.contexts.equipment import asset
-from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.operation.procedure import ProcedureCompleted, ProcedureStarted
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.plan import (
@@ -99,6 +98,7 @@ from beamkeep.contexts.safety.clearance import (
     ClearanceSuperseded,
     SubjectBinding,
 )
+from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.starting.checks import (
     RunAssetDecommissionedError,
     RunBoundPlanDeprecatedError,

@@ -8,7 +8,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityKind,
     FacilityRegistered,
 )
-from beamkeep.contexts.place import PLACES, AssetPlace
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Event, SideWrite, claim
 from beamkeep.testing.past import NOW
 

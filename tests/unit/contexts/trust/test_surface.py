@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from beamkeep.contexts.place import PLACES, AssetPlace
+from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
 from beamkeep.contexts.trust.surface import (
     OPERATIONS,

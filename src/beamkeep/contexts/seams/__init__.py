@@ -1,0 +1,1 @@
+"""What rules read through: protocols and values of the deployment."""
