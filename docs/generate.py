@@ -19,7 +19,6 @@ from pydantic.fields import FieldInfo
 
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
 from beamkeep.contexts import CATALOGUE
-from beamkeep.finding import operation_index, text_of
 from beamkeep.kernel import (
     Accepted,
     Aggregate,
@@ -38,6 +37,7 @@ from beamkeep.kernel import (
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.settings import Settings
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
+from beamkeep.surfaces.tools.finding import operation_index, text_of
 from beamkeep_client.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
 ROOT = Path(__file__).parent.parent

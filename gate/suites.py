@@ -223,7 +223,7 @@ SLICES = (
         "restore_page",
         subjects=(POSTGRES, "src/beamkeep/proving.py", "src/beamkeep/checking.py"),
     ),
-    pages("reference", 40, "reference_page", subjects=("src/beamkeep/reference_page/",)),
+    pages("reference", 40, "reference_page", subjects=("src/beamkeep/surfaces/reference_page/",)),
     Suite(
         "pages-readme",
         seconds=100,

@@ -90,7 +90,6 @@ from beamkeep.feed.reading import LogReader, log_reader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
 from beamkeep.landing import landing_routes
 from beamkeep.models.budget import BudgetedModels, Prices
-from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.clock import now
@@ -111,13 +110,14 @@ from beamkeep.scans.sandbox import landlock_version
 from beamkeep.scans.validating import ScanLayoutReader
 from beamkeep.seeding import ANY_INSTALLATION, prepare
 from beamkeep.settings import Settings
-from beamkeep.streaming.event_schemas import event_schema_routes
-from beamkeep.streaming.listening import CATCHING_UP, EventStreams
 from beamkeep.surfaces.console import ConsoleSettings, console_routes
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
+from beamkeep.surfaces.http.event_schemas import event_schema_routes
 from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.listening import CATCHING_UP, EventStreams
 from beamkeep.surfaces.http.pages import application, metrics_application
 from beamkeep.surfaces.http.routes import HttpRoute, PublicRoute
+from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.telemetry import Telemetry, tracer
 from beamkeep.witnessing import Witness
 from beamkeep.workers.agent_writing import AgentWriter

@@ -10,12 +10,12 @@ from starlette.types import ASGIApp
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Catalogue, Event, Operation, SideWrite
 from beamkeep.landing import landing_routes
-from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.http.routes import HttpRoute
+from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.installation import ISSUER

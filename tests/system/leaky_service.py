@@ -15,7 +15,7 @@ from beamkeep.runtime.admission import Admitted
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.session import Session
-from beamkeep.streaming.listening import Owners
+from beamkeep.surfaces.http.listening import Owners
 
 ANYBODY = UUID(int=0)
 OWN_KEYS = f"i.principal_id = (SELECT w.principal_id FROM who w WHERE {PERMITTED})"

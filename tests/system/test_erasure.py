@@ -22,12 +22,12 @@ from beamkeep.contexts.access.profile import DELETED_USER
 from beamkeep.kernel import Insert, SurfaceKind, replace
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import Append, Position
+from beamkeep.surfaces.tools import HTTP_ONLY
 from beamkeep.testing.calling import Calling, Mcp, Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.server import Server, deployment, running_server
 from beamkeep.testing.service import call, prepared_service
-from beamkeep.toolsets import HTTP_ONLY
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.finding import text_of, title_of
 from beamkeep.kernel import event_types
+from beamkeep.surfaces.tools.finding import text_of, title_of
 
 TITLES = {
     "hold_run": "Hold a run",

@@ -15,19 +15,19 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from starlette.requests import Request as StarletteRequest
 
-from beamkeep import toolsets
 from beamkeep.kernel import NotFound, Operation, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.tokens import TokenRefusal, Unverified
+from beamkeep.surfaces import tools as toolsets
 from beamkeep.telemetry import CallRecord, Telemetry, attributed
 
 from .http.refusals import InternalError
 from .problem import problem
 from .schema import Endpoint
-from .tools import tools
+from .tools.listing import tools
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

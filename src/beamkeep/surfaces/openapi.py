@@ -9,10 +9,10 @@ from inspect import cleandoc
 
 from beamkeep import kernel
 from beamkeep.contexts.agent.actions import AgentActionCapReachedError
-from beamkeep.finding import context_of, title_of
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 from beamkeep.runtime.remedies import moves_of
+from beamkeep.surfaces.tools.finding import context_of, title_of
 
 from .http import refusals
 from .schema import Endpoint

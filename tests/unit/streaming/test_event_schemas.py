@@ -11,7 +11,7 @@ from tests.support.rest_client import http_client, rest_application
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import event_types
 from beamkeep.runtime.codec import Codec, encode
-from beamkeep.streaming.event_schemas import event_schema_routes, event_schemas
+from beamkeep.surfaces.http.event_schemas import event_schema_routes, event_schemas
 from beamkeep.testing.service import memory_service
 
 pytestmark = pytest.mark.anyio

@@ -25,8 +25,8 @@ from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowHint, RowHints
 from beamkeep.feed.reading import log_reader
 from beamkeep.runtime import Service
-from beamkeep.streaming import listening
-from beamkeep.streaming.listening import EventStreams, Listener, StreamTimes, ended
+from beamkeep.surfaces.http import listening
+from beamkeep.surfaces.http.listening import EventStreams, Listener, StreamTimes, ended
 from beamkeep.testing.appends import CODEC
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import by, call, enrol, memory_service, permit

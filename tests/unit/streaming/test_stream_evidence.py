@@ -10,7 +10,7 @@ from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import EVIDENCE, ActorKind, AnswerEvidence, Standing, SurfaceKind
 from beamkeep.runtime.store import StoreUnavailableError
-from beamkeep.streaming.listening import StreamTimes
+from beamkeep.surfaces.http.listening import StreamTimes
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.service import enrol
 from beamkeep.testing.waiting import until

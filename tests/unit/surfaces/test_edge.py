@@ -13,7 +13,6 @@ from starlette.types import Message, Receive, Scope
 from tests.support.rest_client import RESOURCE, always_ready, http_client, rest_application
 
 from beamkeep.kernel import Refusal, Route, SurfaceKind
-from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.tokens import (
     Asking,
@@ -36,6 +35,7 @@ from beamkeep.surfaces.http.refusals import (
     UrlTooLongError,
 )
 from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
+from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import memory_service
 from beamkeep.testing.static_verifier import StaticVerifier

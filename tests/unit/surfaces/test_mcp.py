@@ -48,11 +48,7 @@ from beamkeep.surfaces.http.refusals import (
 )
 from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
-from beamkeep.surfaces.tools import tools
-from beamkeep.telemetry import Telemetry
-from beamkeep.testing.service import by, call, enrol, memory_service, permit
-from beamkeep.testing.static_verifier import StaticVerifier
-from beamkeep.toolsets import (
+from beamkeep.surfaces.tools import (
     CALL_OPERATION,
     EVERYDAY,
     FIND_OPERATION,
@@ -60,6 +56,10 @@ from beamkeep.toolsets import (
     MOST_LISTED,
     ChangeOptions,
 )
+from beamkeep.surfaces.tools.listing import tools
+from beamkeep.telemetry import Telemetry
+from beamkeep.testing.service import by, call, enrol, memory_service, permit
+from beamkeep.testing.static_verifier import StaticVerifier
 
 pytestmark = pytest.mark.anyio
 

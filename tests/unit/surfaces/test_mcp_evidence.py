@@ -12,9 +12,9 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import EVIDENCE, AnswerEvidence, SurfaceKind
 from beamkeep.runtime import Service
+from beamkeep.surfaces.tools import CALL_OPERATION
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service, permit
-from beamkeep.toolsets import CALL_OPERATION
 
 pytestmark = pytest.mark.anyio
 

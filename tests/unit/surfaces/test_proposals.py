@@ -39,7 +39,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.tokens import TokenVerifier
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.pages import application
-from beamkeep.surfaces.tools import tools
+from beamkeep.surfaces.tools.listing import tools
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service, policy
 from beamkeep.testing.static_verifier import StaticVerifier

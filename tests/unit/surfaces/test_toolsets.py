@@ -14,11 +14,11 @@ from tests.support.rest_client import RestClient
 from tests.support.rows import selected
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.finding import operation_index
 from beamkeep.kernel import Operation, Question
-from beamkeep.surfaces.tools import tools
+from beamkeep.surfaces.tools import CALL_OPERATION, EVERYDAY, FIND_OPERATION, HTTP_ONLY, compact
+from beamkeep.surfaces.tools.finding import operation_index
+from beamkeep.surfaces.tools.listing import tools
 from beamkeep.testing.calling import Mcp, SurfaceAnswer
-from beamkeep.toolsets import CALL_OPERATION, EVERYDAY, FIND_OPERATION, HTTP_ONLY, compact
 from beamkeep_client.words import GLOSSARY
 
 pytestmark = pytest.mark.anyio

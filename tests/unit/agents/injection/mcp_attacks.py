@@ -53,7 +53,7 @@ from beamkeep.runtime.tokens import Asking, VerifiedPrincipal
 from beamkeep.schemas import Json
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.pages import application
-from beamkeep.surfaces.tools import tools
+from beamkeep.surfaces.tools.listing import tools
 from beamkeep.testing.appends import append, at
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit, policy

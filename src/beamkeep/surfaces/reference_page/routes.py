@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from importlib.resources import files
 from urllib.parse import parse_qs
 
-from beamkeep.finding import operation_index
 from beamkeep.kernel import Catalogue, Route
 from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.http.documents import PublicDocument
 from beamkeep.surfaces.http.messages import JSON, Headers, HttpRequest, HttpResponse
 from beamkeep.surfaces.http.routes import PublicRoute, Responder
+from beamkeep.surfaces.tools.finding import operation_index
 
 PAGE, INDEX = "/docs", "index.html"
 POLICY = "; ".join(

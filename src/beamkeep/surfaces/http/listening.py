@@ -19,11 +19,7 @@ from beamkeep.runtime.admission import Admitted, Caller, UnauthorizedError
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.store import EventStore, StoreUnavailableError
-from beamkeep.runtime.tokens import (
-    IdentityProviderUnavailableError,
-    TokenRefusal,
-    TokenVerifier,
-)
+from beamkeep.runtime.tokens import IdentityProviderUnavailableError, TokenRefusal, TokenVerifier
 from beamkeep.surfaces.http.limits import ConcurrencyLimit
 from beamkeep.surfaces.http.messages import Headers, HttpRequest, HttpResponse, StreamResponse
 from beamkeep.surfaces.http.rest import question_arguments, question_route, repeatable_fields

@@ -7,10 +7,8 @@ from mcp_types import Tool
 
 from beamkeep import kernel
 from beamkeep.kernel import Catalogue, Operation
-from beamkeep.toolsets import compact, tool_definition, unfold
-
-from .schema import Endpoint, input_schema
-from .shapes import (
+from beamkeep.surfaces.schema import Endpoint, input_schema
+from beamkeep.surfaces.shapes import (
     ID,
     PROPOSED,
     SCHEMAS,
@@ -21,6 +19,7 @@ from .shapes import (
     api_schemas,
     exactly,
 )
+from beamkeep.surfaces.tools import compact, tool_definition, unfold
 
 # A model reads what an event contains in the answer itself; OpenAPI has the whole schema.
 EVENTS: SchemaObject = {"events": {"type": "array", "items": {"type": "object"}}}

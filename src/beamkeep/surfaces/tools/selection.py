@@ -7,8 +7,8 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict
 
-from beamkeep.finding import context_of, operation_index
 from beamkeep.kernel import Catalogue, NotFound, Operation, Question
+from beamkeep.surfaces.tools.finding import context_of, operation_index
 
 MOST_LISTED = 40
 """Up to this number all tools are listed."""

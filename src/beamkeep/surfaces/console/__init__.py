@@ -7,11 +7,10 @@ from urllib.parse import urlsplit
 
 from beamkeep.kernel import Record, Refusal, Route
 from beamkeep.runtime.codec import encode
-
-from .http.documents import accepts_gzip
-from .http.messages import JSON, Headers, HttpRequest, HttpResponse
-from .http.refusals import RouteNotFoundError
-from .http.routes import PublicRoute, Responder
+from beamkeep.surfaces.http.documents import accepts_gzip
+from beamkeep.surfaces.http.messages import JSON, Headers, HttpRequest, HttpResponse
+from beamkeep.surfaces.http.refusals import RouteNotFoundError
+from beamkeep.surfaces.http.routes import PublicRoute, Responder
 
 CONSOLE, INDEX, ASSETS, COMPRESSED = "/console/", "index.html", "assets/", ".gz"
 KINDS = {
@@ -57,7 +56,7 @@ def console_routes(
     settings: ConsoleSettings, build: Traversable | None = None
 ) -> Iterator[PublicRoute]:
     """Yield the routes of the console, whose files are in `build` (default: in this package)."""
-    found = dict(_files(build or files("beamkeep").joinpath("console")))
+    found = dict(_files(build or files(__name__).joinpath("built")))
     answers = {f"{CONSOLE}settings.json": _settings(settings)}
     bare, every = CONSOLE.removesuffix("/"), (CONSOLE, f"{CONSOLE}*")
     if INDEX in found:
