@@ -21,9 +21,9 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import shards
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
-from beamkeep.workers.conductor import CONDUCT, HeldConduct
 from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
+from beamkeep.workers.leases import CONDUCT, Holding
 from beamkeep.workers.walking import Walker
 
 from .measure import against_itself, gated, throughput
@@ -140,7 +140,7 @@ class Walks:
     async def run(self, seconds: float) -> int:
         """Claim the conduct and walk it, however long that takes."""
         (work,) = await self._queue.claim(CONDUCT, self._owner, LEASE, 1)
-        await self._walker.walk(HeldConduct(work, 0.0, lambda _: True))
+        await self._walker.walk(Holding(work, 0.0, lambda _: True))
         return len(self._addresses)
 
     async def close(self) -> None:

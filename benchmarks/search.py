@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.names import Search
-from beamkeep.directory.reading import DirectoryReader
+from beamkeep.feed.directory.reading import DirectoryReader
 from beamkeep.kernel import ObjectScope
 from beamkeep.testing.past import Past
 

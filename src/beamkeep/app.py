@@ -26,6 +26,7 @@ from beamkeep.adapters.cosigners import PATH as COSIGNING
 from beamkeep.adapters.cosigners import CosigningReceiver
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.extras import MissingExtraError
+from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.adapters.language_models import language_model
 from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
@@ -78,11 +79,10 @@ from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.cosigning import Cosigner, key_list
-from beamkeep.data_roots import DataRoots
-from beamkeep.directory.reading import DirectoryReader
-from beamkeep.directory.seam import Directory
 from beamkeep.evidence.reading import DecisionEvidenceReader
 from beamkeep.evidence.replaying import Replay
+from beamkeep.feed.directory.reading import DirectoryReader
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowTables
 from beamkeep.feed.log import EventLog
@@ -123,13 +123,13 @@ from beamkeep.witnessing import Witness
 from beamkeep.workers.agent_writing import AgentWriter
 from beamkeep.workers.checks import Checker
 from beamkeep.workers.compute import ComputeSystem
-from beamkeep.workers.conductor import Conductor
 from beamkeep.workers.custody import CustodyWatch
 from beamkeep.workers.deliveries import Deliverer
 from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.heartbeats import HeartbeatWriter, WorkerWatch
 from beamkeep.workers.housekeeping import Housekeeping, ListWatch, TailWatch, WorkWatch
+from beamkeep.workers.leases import LeaseHolder
 from beamkeep.workers.minting import Minter
 from beamkeep.workers.mirroring import Mirrorer
 from beamkeep.workers.model_agents import ModelAgentLoops, model_reaction
@@ -570,7 +570,7 @@ class Deployment:
             telemetry=self.telemetry,
             clock=now,
         )
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=self._queue,
             owner=uuid4(),
             walk=deliverer.walk,
@@ -590,7 +590,7 @@ class Deployment:
             owned=tuple(settings.data_owners),
         )
         layouts = ScanLayoutReader(self._scan_reader())
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=self._queue,
             owner=uuid4(),
             walk=Checker(service, self.store, reader, layouts=layouts, clock=now).walk,
@@ -605,7 +605,7 @@ class Deployment:
         minter = Minter(
             service, self.store, self._queue, registry=DataciteMinter(account), clock=now
         )
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=self._queue,
             owner=uuid4(),
             walk=minter.walk,
@@ -621,7 +621,7 @@ class Deployment:
         # No request of this process is under way when another process may take over.
         mirror = OlogMirror(account, times.lease - times.self_fence)
         mirrorer = Mirrorer(service, self.store, self._queue, mirror=mirror, clock=now)
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=self._queue,
             owner=uuid4(),
             walk=mirrorer.walk,
@@ -721,7 +721,7 @@ class Deployment:
             store=self.store,
             codec=self._codec,
             routes=settings.control_routes,
-            takeover_window=timedelta(seconds=times.takeover_window),
+            takeover_window=timedelta(seconds=settings.conduct_takeover_window_seconds),
         )
         walker = Walker(
             service=service,
@@ -736,7 +736,7 @@ class Deployment:
             advisors=advisors,
             telemetry=telemetry,
         )
-        conductor = Conductor(
+        conductor = LeaseHolder(
             queue=self._queue, owner=uuid4(), walk=walker.walk, times=times, telemetry=telemetry
         )
         return conductor.loop(control.close)

@@ -42,7 +42,7 @@ from beamkeep.models.budget import Price
 from beamkeep.models.provider import COMPATIBLE, NO_KEY, PUBLIC_URLS, Provider, ProviderAccount
 from beamkeep.models.templates import TEMPLATES
 from beamkeep.witness.notes import InvalidNoteError, VerifierKey, read_key
-from beamkeep.workers.conductor import ConductTimes
+from beamkeep.workers.leases import LeaseTimes
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
@@ -827,14 +827,13 @@ class Settings(DatabaseSettings):
             ) from None
 
     @property
-    def conduct_times(self) -> ConductTimes:
+    def conduct_times(self) -> LeaseTimes:
         """How long a worker may act without a renewal, and how many conducts it holds."""
-        return ConductTimes(
+        return LeaseTimes(
             slots=self.conduct_slots,
             lease=self.conduct_lease_seconds,
             renew=self.conduct_renew_seconds,
             self_fence=self.conduct_self_fence_seconds,
-            takeover_window=self.conduct_takeover_window_seconds,
         )
 
     @model_validator(mode="after")

@@ -15,13 +15,13 @@ from msgspec import Raw
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
+from beamkeep.adapters.memory.directory import MemoryDirectory
+from beamkeep.adapters.memory.lineage import MemoryLineage
+from beamkeep.adapters.memory.log import MemoryEventLog
+from beamkeep.adapters.memory.observations import MemoryObservations
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
 from beamkeep.adapters.memory_custody import MemoryCustody
-from beamkeep.adapters.memory_directory import MemoryDirectory
-from beamkeep.adapters.memory_lineage import MemoryLineage
-from beamkeep.adapters.memory_log import MemoryEventLog
-from beamkeep.adapters.memory_observations import MemoryObservations
-from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE

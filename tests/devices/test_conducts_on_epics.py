@@ -8,7 +8,7 @@ import pytest
 from tests.support.conducting import ConductorBench, action, capture, check, entry, setpoint
 
 from beamkeep.adapters.channels.channel_access import ChannelAccess
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network
 from beamkeep.testing.service import memory_service

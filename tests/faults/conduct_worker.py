@@ -20,7 +20,7 @@ from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.kernel import replace
 from beamkeep.schemas import JsonObject
 from beamkeep.settings import Settings
-from beamkeep.workers import conductor, walking
+from beamkeep.workers import leases, walking
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
 from beamkeep.workers.effects import Effects, StepRun
 
@@ -58,14 +58,14 @@ async def slowly(self: Effects, step: Any, run: StepRun) -> JsonObject:
 def without_fence() -> None:
     """Never ask whether the claim still holds."""
 
-    def always(self: conductor.HeldConduct) -> bool:
+    def always(self: leases.Holding) -> bool:
         return True
 
     @asynccontextmanager
     async def unasked(self: Any, unless: Sequence[str]) -> AsyncGenerator[Callable[[], bool]]:
         yield lambda: True
 
-    conductor.HeldConduct.still_mine = always
+    leases.Holding.still_mine = always
     setattr(walking.ConductWalk, "_handing_over", unasked)  # noqa: B010
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 from uuid import UUID
 
-from beamkeep.adapters.memory_store import MemoryBackup, MemoryStore
+from beamkeep.adapters.memory.store import MemoryBackup, MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access import actor as access
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, digest_of

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 from uuid import UUID
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.agents import beam as beam_module
 from beamkeep.agents import run_supervisor
 from beamkeep.agents.run_supervisor import SUPERVISOR, SupervisionRules

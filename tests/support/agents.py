@@ -6,8 +6,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory_agent_log import MemoryAgentLog
-from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.agents.caution_promoter import PromotionRules
 from beamkeep.agents.histories import Histories
 from beamkeep.agents.resolution import AgentIdentity

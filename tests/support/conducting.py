@@ -22,11 +22,11 @@ from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import call
 from beamkeep.workers.bodies import Advisor, RegisteredAction
 from beamkeep.workers.compute import ComputeSystem
-from beamkeep.workers.conductor import Conductor, ConductTimes, boot_time
 from beamkeep.workers.control import ControlSystem
 from beamkeep.workers.durable import WorkQueue
 from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
+from beamkeep.workers.leases import LeaseHolder, LeaseTimes, boot_time
 from beamkeep.workers.walking import Walker
 from tests.support.examples.assets import BEAMLINE
 
@@ -41,7 +41,7 @@ ROUTES = (
     ),
     ControlRoute("bl:readback:", Substrate.IN_MEMORY, simulated=True),
 )
-TURNS, TIMES = 2000, ConductTimes()
+TURNS, TIMES = 2000, LeaseTimes()
 
 
 class ConductorBench:
@@ -60,7 +60,7 @@ class ConductorBench:
         advisors: Mapping[str, Advisor] | None = None,
         routes: Sequence[ControlRoute] = ROUTES,
         jobs: Sequence[JobEntry] = (JobEntry("reconstruct", inline=True),),
-        times: ConductTimes = TIMES,
+        times: LeaseTimes = TIMES,
         seconds: Callable[[], float] | None = None,
     ) -> None:
         self.store, self.queue, self.times = store, queue, times
@@ -83,7 +83,7 @@ class ConductorBench:
     def walker(self) -> Walker:
         """Return what walks the conducts of a worker process."""
         codec = Codec(CATALOGUE.aggregates.values())
-        window = timedelta(seconds=self.times.takeover_window)
+        window = timedelta(seconds=300)
         reader = ConductReader(
             service=self.service,
             store=self.store,
@@ -100,9 +100,9 @@ class ConductorBench:
             telemetry=Telemetry(),
         )
 
-    def conductor(self) -> Conductor:
+    def conductor(self) -> LeaseHolder:
         """Return the conductor of another worker process."""
-        return Conductor(
+        return LeaseHolder(
             queue=self.queue,
             owner=uuid4(),
             walk=self.walker().walk,
@@ -135,7 +135,7 @@ class ConductorBench:
         return id, told["conduct_id"]
 
     async def ended(
-        self, procedure_id: str, conduct_id: str, conductor: Conductor | None = None
+        self, procedure_id: str, conduct_id: str, conductor: LeaseHolder | None = None
     ) -> dict[str, Any]:
         """Let a conductor work until the conduct has ended, and return the conduct."""
         at_work, found = conductor or self.conductor(), dict[str, Any]()

@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_directory import MemoryDirectory
-from beamkeep.adapters.memory_log import MemoryEventLog
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.directory import MemoryDirectory
+from beamkeep.adapters.memory.log import MemoryEventLog
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.webhooks import HttpWebhooks
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
@@ -28,8 +28,8 @@ from beamkeep.testing.appends import CODEC
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import ADMIN, call
 from beamkeep.testing.waiting import until
-from beamkeep.workers.conductor import Conductor, ConductTimes
 from beamkeep.workers.deliveries import Deliverer, DeliveryTimes
+from beamkeep.workers.leases import LeaseHolder, LeaseTimes
 from tests.support.receiving import Got, LocalReceiver
 
 KEY = b"k" * 32
@@ -124,11 +124,11 @@ class DeliveryBench:
     async def worker(self, drains: bool = True) -> AsyncGenerator[None]:
         """Run a worker; without `drains` it is cut off in the middle of what it does."""
         deliverer = await self.deliverer()
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=MemoryWorkQueue(self.store),
             owner=uuid4(),
             walk=deliverer.walk,
-            times=ConductTimes(slots=200),
+            times=LeaseTimes(slots=200),
             telemetry=self.telemetry,
             kind=DELIVERING,
         )

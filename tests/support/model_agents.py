@@ -8,8 +8,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory_model_calls import MemoryModelCalls
-from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
 from beamkeep.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction

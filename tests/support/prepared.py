@@ -5,7 +5,7 @@ from copy import deepcopy
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from beamkeep.adapters.memory_store import MemoryBackup, MemoryStore
+from beamkeep.adapters.memory.store import MemoryBackup, MemoryStore
 from beamkeep.runtime import Service
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import AdminClient, call, memory_service

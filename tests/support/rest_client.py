@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 from starlette.types import ASGIApp
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.kernel import Catalogue, Event, Operation, SideWrite
 from beamkeep.landing import landing_routes
 from beamkeep.runtime import Service

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from beamkeep.data_roots import (
+from beamkeep.adapters.files.data_roots import (
     DataRoots,
     OutsideRootsError,
     PathResolver,

@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from beamkeep.data_roots import DataRoots, OutsideRootsError, SpecialFileError, path_of
+from beamkeep.adapters.files.data_roots import (
+    DataRoots,
+    OutsideRootsError,
+    SpecialFileError,
+    path_of,
+)
 from beamkeep_client.checksums import (
     BLOCK,
     CheckedFile,

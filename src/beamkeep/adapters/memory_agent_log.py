@@ -5,7 +5,7 @@ from uuid import UUID
 
 from beamkeep.runtime.store import Position, Stream
 
-from .memory_store import MemoryStore
+from .memory.store import MemoryStore
 
 
 class MemoryAgentLog:

@@ -18,7 +18,7 @@ from beamkeep.contexts.seams.agent_records import (
 )
 from beamkeep.models.budget import MODEL_CALLS
 
-from .memory_store import MemoryStore
+from .memory.store import MemoryStore
 
 
 class MemoryAgentRecords:

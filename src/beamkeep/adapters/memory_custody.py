@@ -11,7 +11,7 @@ from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, Cust
 from beamkeep.kernel import Reader
 from beamkeep.workers.custody import as_if_up
 
-from .memory_store import MemoryStore
+from .memory.store import MemoryStore
 
 
 class MemoryCustody:

@@ -17,7 +17,7 @@ from beamkeep.models.budget import (
     Spent,
 )
 
-from .memory_store import MemoryStore
+from .memory.store import MemoryStore
 
 
 class MemoryModelCalls:

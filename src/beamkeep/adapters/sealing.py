@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from beamkeep.contexts.seams.receivers import NewSecret
 
-from .private_files import read_private
+from .files.private_files import read_private
 
 KEY_BYTES, NONCE_BYTES, SECRET_BYTES = 32, 12, 32
 PREFIX = "whsec_"

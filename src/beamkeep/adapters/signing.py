@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beamkeep.witness.notes import KEY_NAME, InvalidNoteError, NoteSigner, read_signer
 
-from .private_files import OpenKeyFileError, read_private
+from .files.private_files import OpenKeyFileError, read_private
 
 MAKE_KEY = "Make a key with `beamkeep witness-key`."
 

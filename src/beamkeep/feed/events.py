@@ -6,8 +6,8 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.contexts.seams.log import CloudEvent
-from beamkeep.directory.entries import Entry
-from beamkeep.directory.seam import Directory
+from beamkeep.feed.directory.entries import Entry
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.kernel import Catalogue, event_types
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import Envelope

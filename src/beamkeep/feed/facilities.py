@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from uuid import UUID
 
-from beamkeep.directory.seam import Directory
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.runtime.store import BEGINNING
 
 from .log import EventLog, LogPlace

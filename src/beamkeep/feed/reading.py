@@ -4,7 +4,7 @@ from collections.abc import Set
 from uuid import UUID
 
 from beamkeep.contexts.seams.log import NOW, EventPage, InvalidFeedCursorError, ListEvents
-from beamkeep.directory.seam import Directory
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.kernel import Catalogue, Order, event_types
 from beamkeep.runtime.codec import Codec
 

@@ -15,6 +15,12 @@ from urllib.parse import quote
 
 import msgspec
 
+from beamkeep.adapters.files.data_roots import (
+    DataRoots,
+    OutsideRootsError,
+    SpecialFileError,
+    path_of,
+)
 from beamkeep.contexts.data.scan_file import (
     PROFILES,
     InvalidScanChecksumError,
@@ -28,9 +34,8 @@ from beamkeep.contexts.data.scan_file import (
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, DatasetPart, tree_digest
 from beamkeep.contexts.seams.data_places import NOT_YOURS, lies_in
-from beamkeep.data_roots import DataRoots, OutsideRootsError, SpecialFileError, path_of
-from beamkeep.fair_shares import FairShares
 from beamkeep.kernel import Record, Refusal
+from beamkeep.runtime.fair_shares import FairShares
 
 from .sums import files_of, given_parts
 

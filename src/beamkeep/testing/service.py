@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+from beamkeep.adapters.files.data_roots import DataRoots
+from beamkeep.adapters.memory.directory import MemoryDirectory
+from beamkeep.adapters.memory.lineage import MemoryLineage
+from beamkeep.adapters.memory.log import MemoryEventLog
+from beamkeep.adapters.memory.observations import MemoryObservations
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
 from beamkeep.adapters.memory_custody import MemoryCustody
-from beamkeep.adapters.memory_directory import MemoryDirectory
-from beamkeep.adapters.memory_lineage import MemoryLineage
-from beamkeep.adapters.memory_log import MemoryEventLog
-from beamkeep.adapters.memory_observations import MemoryObservations
-from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
@@ -28,8 +29,7 @@ from beamkeep.contexts.seams.observed import ObservationReader
 from beamkeep.contexts.seams.witnessed import WitnessReader
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.data_roots import DataRoots
-from beamkeep.directory.seam import Directory
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace
 from beamkeep.runtime import Service

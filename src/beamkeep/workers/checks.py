@@ -40,7 +40,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
 from beamkeep_client.checksums import CheckedFile, FileMark, FoundBytes
 
-from .conductor import HeldConduct
+from .leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -100,7 +100,7 @@ class Checker:
         self._clock, self._every = clock, write_every
         self._name = f"beamkeep {version('beamkeep')}"
 
-    async def walk(self, held: HeldConduct) -> None:
+    async def walk(self, held: Holding) -> None:
         """Read one copy, record the attestation and end the work, all while the claim holds."""
         work = held.work
         copy = await self._service.sessions().one(distributions, work.subject_id)
@@ -130,7 +130,7 @@ class Checker:
             await self._send(end)
 
     async def _attestation(
-        self, held: HeldConduct, copy: Distribution, check: DistributionCheck
+        self, held: Holding, copy: Distribution, check: DistributionCheck
     ) -> RecordAttestation:
         parts = None
         if copy.of_parts:
@@ -163,7 +163,7 @@ class Checker:
 
     async def _sum(
         self,
-        held: HeldConduct,
+        held: Holding,
         copy: CopyToRead,
         check: DistributionCheck,
         known: list[CheckedFile],
@@ -194,9 +194,7 @@ class Checker:
             file=found.file and FileIdentity(*found.file),
         )
 
-    async def _write(
-        self, held: HeldConduct, check: DistributionCheck, progress: ReadProgress
-    ) -> None:
+    async def _write(self, held: Holding, check: DistributionCheck, progress: ReadProgress) -> None:
         files, progress.files = progress.files, []
         rows = [READ_FILES.upsert(_read_file(check.check_id, file)) for file in files]
         for start in range(0, max(len(rows), 1), FILES_AT_ONCE):
@@ -221,7 +219,7 @@ class Checker:
         await self._service.sender.send_together(commands, as_=SYSTEM)
 
 
-def _require_held(held: HeldConduct) -> None:
+def _require_held(held: Holding) -> None:
     if held.is_draining:
         raise StoppedCheckError
     if not held.still_mine():

@@ -38,7 +38,7 @@ from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.store import Append, EventStore, Position, WorkLostError
 from beamkeep.telemetry import Telemetry
 
-from .conductor import HeldConduct
+from .leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -117,7 +117,7 @@ class Deliverer:
         aggregates = service.catalogue.aggregates.values()
         self.owners = Owners(store, (each.name for each in aggregates if each.self_owned))
 
-    async def walk(self, held: HeldConduct) -> None:
+    async def walk(self, held: Holding) -> None:
         """Deliver the events of one subscription until it is paused or the worker stops."""
         id = held.work.subject_id
         rows = await self.store.rows(BOOKMARKS, {"subscription_id": id})
@@ -140,7 +140,7 @@ class _Delivering:
     def __init__(
         self,
         deliverer: Deliverer,
-        held: HeldConduct,
+        held: Holding,
         subscription: Subscription,
         caller: Caller,
         row: SubscriptionPlace,

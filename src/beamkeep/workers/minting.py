@@ -21,8 +21,8 @@ from beamkeep.kernel import Fenced, Record, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
 
-from .conductor import HeldConduct
 from .durable import WorkQueue
+from .leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -82,7 +82,7 @@ class Minter:
         self._service, self._store, self._queue = service, store, queue
         self._registry, self._clock, self._delays = registry, clock, delays
 
-    async def walk(self, held: HeldConduct) -> None:
+    async def walk(self, held: Holding) -> None:
         """Ask the registry until it has answered, and record the answer."""
         # A claim that writes nothing counts as one in vain.
         await self._write(held.work.fence)
@@ -133,7 +133,7 @@ class Minter:
             await self._registry.mint(task.doi, task.metadata)
 
     async def _settle(
-        self, held: HeldConduct, task: MintingTask, refused: RegistryRefusedError | None
+        self, held: Holding, task: MintingTask, refused: RegistryRefusedError | None
     ) -> None:
         """Record the answer of the registry; of a hidden identifier nothing more is recorded."""
         if task.metadata is None:
@@ -149,7 +149,7 @@ class Minter:
         command = settle(claim=work.claim, owner=work.owner, status=status)
         await self._service.sender.send(command, as_=SYSTEM)
 
-    async def _waited(self, held: HeldConduct, attempt: int, after: float | None) -> bool:
+    async def _waited(self, held: Holding, attempt: int, after: float | None) -> bool:
         """Wait before the next attempt; return False when the worker stops meanwhile."""
         delay = self._delays[min(attempt, len(self._delays) - 1)]
         if after is not None:
@@ -182,6 +182,6 @@ class Minter:
         )
 
 
-def _require_held(held: HeldConduct) -> None:
+def _require_held(held: Holding) -> None:
     if not held.still_mine():
         raise WorkLostError

@@ -18,8 +18,8 @@ from beamkeep.kernel import Fenced, Record, SideWrite, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
 
-from .conductor import HeldConduct
 from .durable import ClaimedWork, WorkQueue
+from .leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -96,7 +96,7 @@ class Mirrorer:
         self._service, self._store, self._queue = service, store, queue
         self._mirror, self._clock, self._delays = mirror, clock, delays
 
-    async def walk(self, held: HeldConduct) -> None:
+    async def walk(self, held: Holding) -> None:
         """Copy one entry, however long the outside logbook is away."""
         # A claim that writes nothing counts as one in vain.
         await self._write(held.work.fence)
@@ -162,7 +162,7 @@ class Mirrorer:
         )
         await self._write(replace(work.fence, ends=True), MIRRORED.insert(row))
 
-    async def _waited(self, held: HeldConduct, attempt: int, after: float | None) -> bool:
+    async def _waited(self, held: Holding, attempt: int, after: float | None) -> bool:
         """Wait before the next attempt; return False when the worker stops meanwhile."""
         delay = self._delays[min(attempt, len(self._delays) - 1)]
         if after is not None:
@@ -195,6 +195,6 @@ class Mirrorer:
         )
 
 
-def _require_held(held: HeldConduct) -> None:
+def _require_held(held: Holding) -> None:
     if not held.still_mine():
         raise WorkLostError

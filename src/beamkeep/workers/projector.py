@@ -10,7 +10,7 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.directory.entries import Entry, entry_of
+from beamkeep.feed.directory.entries import Entry, entry_of
 from beamkeep.kernel import Record, View, replace
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.rows import Row, RowFold

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.contexts.seams.log import CloudEvent, InvalidFeedCursorError
-from beamkeep.directory.entries import Entry
+from beamkeep.feed.directory.entries import Entry
 from beamkeep.feed.facilities import ASK_SECONDS
 from beamkeep.feed.follower import POLL_SECONDS
 from beamkeep.feed.log import START, LogPlace, LogQuery, place_of

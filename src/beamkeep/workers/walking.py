@@ -54,11 +54,11 @@ from beamkeep.telemetry import Telemetry
 
 from .bodies import Advisor, AdvisorError
 from .compute import ComputeError
-from .conductor import HeldConduct
 from .control import ControlWriteFencedError, ControlWriteStoppedError
 from .durable import WorkQueue, WorkStoppedError
 from .effects import Effects, StepFailedError, StepRun, plain
 from .facts import ConductFacts, ConductReader
+from .leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -99,7 +99,7 @@ class Walker:
         self.service, self.reader, self.queue = service, reader, queue
         self.effects, self.advisors, self.telemetry = effects, advisors, telemetry
 
-    async def walk(self, held: HeldConduct) -> None:
+    async def walk(self, held: Holding) -> None:
         """Walk a conduct to its end, or until its worker is told to stop."""
         facts = await self.reader.facts(held.work)
         if facts:
@@ -109,7 +109,7 @@ class Walker:
 class ConductWalk:
     """One claim of a conduct: it asks the machine and does what the machine says."""
 
-    def __init__(self, walker: Walker, held: HeldConduct, facts: ConductFacts) -> None:
+    def __init__(self, walker: Walker, held: Holding, facts: ConductFacts) -> None:
         self._walker, self._held, self._facts = walker, held, facts
         self._known, self._is_over = facts.known, False
 

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.adapters.memory_agent_log import MemoryAgentLog
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_tail import MemoryTail
 from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
 from beamkeep.runtime.store import EventStore, Position
 from beamkeep.runtime.tail import WHOLE_LOG, Tail

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from tests.support.examples.agent import MODEL
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.access.profile import AGENTS, RUN_SUPERVISOR, STANDINGS
 from beamkeep.contexts.agent.agent import ModelRef, agents
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from tests.support.examples import EXAMPLES
 
-from beamkeep.adapters.memory_store import MemoryLedger
+from beamkeep.adapters.memory.store import MemoryLedger
 from beamkeep.adapters.postgres.ledger import ledger
 from beamkeep.auditing import DERIVED, Ledger, differences
 from beamkeep.contexts.access.actor import ActorIdentityBound, ActorRegistered

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 from tests.support.examples.operation import conduct, conduct_until_converged
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, StatusEvent, Walked

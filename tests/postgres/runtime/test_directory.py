@@ -12,7 +12,7 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.kept import Kept, kept_on
 
-from beamkeep.adapters.memory_directory import MemoryDirectory
+from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.directory import (
     BOUNDED,
@@ -26,9 +26,9 @@ from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import Zone
-from beamkeep.directory.entries import entry_of
-from beamkeep.directory.reading import SEARCHES_OF_ONE
-from beamkeep.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.directory.entries import entry_of
+from beamkeep.feed.directory.reading import SEARCHES_OF_ONE
+from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
 from beamkeep.kernel import DirectoryEntry, View, replace
 from beamkeep.kernel.values import folded
 from beamkeep.runtime import queries

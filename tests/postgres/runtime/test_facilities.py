@@ -13,16 +13,16 @@ from tests.support.examples.caution import WORDING
 from tests.support.examples.operation import ALIGNMENT
 from tests.support.examples.run import started_run
 
-from beamkeep.adapters.memory_directory import MemoryDirectory
+from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.directory import COLUMNS
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE
 from beamkeep.contexts import CATALOGUE
-from beamkeep.directory.entries import Entry, facility_code_of
-from beamkeep.directory.seam import Directory
 from beamkeep.feed import log
+from beamkeep.feed.directory.entries import Entry, facility_code_of
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore

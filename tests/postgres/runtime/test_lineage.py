@@ -9,7 +9,7 @@ import pytest
 from tests.postgres.runtime.conftest import Kept
 from tests.unit.contexts.data.around import a_run, dataset_registered
 
-from beamkeep.adapters.memory_lineage import MemoryLineage
+from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.contexts.calibration.calibration import (
     AssertedSource,

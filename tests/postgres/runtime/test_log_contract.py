@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_log import MemoryEventLog
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.log import MemoryEventLog
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.postgres import event_log
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.feed import log

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 import pytest
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory_model_calls import MemoryModelCalls
-from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
 from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.models.budget import (

@@ -48,7 +48,7 @@ from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS, SupplyFreshness
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
-from beamkeep.directory.seam import Match
+from beamkeep.feed.directory.seam import Match
 from beamkeep.feed.log import LogQuery
 from beamkeep.kernel import (
     CLAIMS,

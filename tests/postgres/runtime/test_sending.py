@@ -9,8 +9,8 @@ from uuid import UUID, uuid4, uuid5
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.app import compose

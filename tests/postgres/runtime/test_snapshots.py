@@ -13,7 +13,7 @@ import pytest
 from tests.corpus import FOLDER, read
 from tests.postgres.runtime.conftest import Kept
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import actors
 from beamkeep.kernel import Operation

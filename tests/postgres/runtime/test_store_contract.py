@@ -11,7 +11,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,

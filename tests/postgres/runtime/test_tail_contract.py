@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_tail import MemoryTail
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import BEGINNING, EventStore, NewEvent, Position

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.support.conducting import ConductorBench
 
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service

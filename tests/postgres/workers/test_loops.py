@@ -11,20 +11,20 @@ import pytest
 from tests.postgres.workers.conftest import MakeBench
 from tests.support.conducting import ConductorBench, action, capture, entry, setpoint
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.registered import registered_advisors
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.testing.seeds import dice
 from beamkeep.testing.service import memory_service
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
-from beamkeep.workers.conductor import ConductTimes
+from beamkeep.workers.leases import LeaseTimes
 
 pytestmark = pytest.mark.anyio
 
 KILLS = 12
-LEASE = ConductTimes(lease=30.0, renew=10.0, self_fence=20.0)
+LEASE = LeaseTimes(lease=30.0, renew=10.0, self_fence=20.0)
 STEER = [
     setpoint("bl:x", {"$steering": "x"}),
     setpoint("bl:y", {"$steering": "y"}),

@@ -11,8 +11,8 @@ from tests.postgres.workers.conftest import MakeBench
 from tests.support.conducting import ConductorBench, action, entry, setpoint
 from tests.support.handing_over import always_open
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.recipe.steps import RecipeActionStep
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.contexts.starting.conducting import ConductNotExecutableError

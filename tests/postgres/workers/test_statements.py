@@ -9,7 +9,7 @@ from tests.postgres.workers.conftest import MakeBench
 from tests.support.conducting import ConductorBench, setpoint
 
 from beamkeep.testing.database import Database
-from beamkeep.workers.conductor import CONDUCT, HeldConduct
+from beamkeep.workers.leases import CONDUCT, Holding
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -38,7 +38,7 @@ async def walked(bench: ConductorBench, count: int, database: Database) -> int:
     ids = await bench.accepted([setpoint(f"bl:x{n}", n) for n in range(count)])
     before = statements(database)
     (work,) = await bench.queue.claim(CONDUCT, uuid4(), timedelta(seconds=600), 1)
-    await bench.walker().walk(HeldConduct(work, 0.0, lambda _: True))
+    await bench.walker().walk(Holding(work, 0.0, lambda _: True))
     took = statements(database) - before
     assert (await bench.conduct(*ids))["completed_count"] == count
     return took

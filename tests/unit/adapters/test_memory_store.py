@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 from tests.support.examples import EXAMPLES
 
-from beamkeep.adapters.memory_store import MemoryBackup, MemoryStore
+from beamkeep.adapters.memory.store import MemoryBackup, MemoryStore
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewSnapshot, Snapshot

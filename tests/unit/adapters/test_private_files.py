@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beamkeep.adapters.private_files import OpenKeyFileError, read_private
+from beamkeep.adapters.files.private_files import OpenKeyFileError, read_private
 from beamkeep.adapters.sealing import secret_keeper
 from beamkeep.adapters.signing import make_key, signing_key
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope
 from beamkeep.testing.service import AdminClient, memory_service

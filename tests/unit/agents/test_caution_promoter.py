@@ -11,7 +11,7 @@ from tests.support.examples.assets import an_asset
 from tests.unit.agents.conftest import World
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_tail import MemoryTail
+from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.agents.caution_promoter import PROMOTER
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import replace

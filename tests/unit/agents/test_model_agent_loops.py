@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from tests.support.agents import reactions
 from tests.support.model_agents import GOOD, REACTIONS, MemoryWorld, memory_world, scripted
 
-from beamkeep.adapters.memory_tail import MemoryTail
+from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.agents.desk import ModelAgent
 from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.models.seam import CompletionRequest, CompletionResponse, LanguageModel

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from tests.support.conducting import ConductorBench, action, check, entry, setpoint
 from tests.support.hutches import Hutch
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.kernel import Refusal
 from beamkeep.testing.seeds import dice
 from beamkeep.testing.service import memory_service

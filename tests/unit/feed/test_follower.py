@@ -7,14 +7,14 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_directory import MemoryDirectory
-from beamkeep.adapters.memory_log import MemoryEventLog
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.directory import MemoryDirectory
+from beamkeep.adapters.memory.log import MemoryEventLog
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.zone import ZoneDefined
-from beamkeep.directory.entries import Entry
-from beamkeep.directory.seam import Directory
 from beamkeep.feed import follower as follower_module
+from beamkeep.feed.directory.entries import Entry
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.log import START
 from beamkeep.feed.reading import log_reader

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from tests.support.examples import EXAMPLES
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (

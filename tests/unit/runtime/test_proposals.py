@@ -12,7 +12,7 @@ from tests.support.examples import EXAMPLES, OUTSIDE
 from tests.support.prepared import Prepared
 from tests.support.rows import selected
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.trust import seeded

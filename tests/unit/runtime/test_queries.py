@@ -11,7 +11,7 @@ from tests.support.examples.calibration import define_calibration, first_revisio
 from tests.support.examples.caution import a_proposal
 from tests.support.examples.starting import start_run
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorNotFoundError

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import Installation

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
+from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.contexts.data.scan_file import (
     InvalidScanChecksumError,
     InvalidScanFileError,
@@ -21,7 +22,6 @@ from beamkeep.contexts.data.scan_file import (
     ScanReading,
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, DatasetPart, tree_digest
-from beamkeep.data_roots import DataRoots
 from beamkeep.kernel import Refusal
 from beamkeep.scans.reading import ScanReader
 

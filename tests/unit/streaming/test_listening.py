@@ -15,9 +15,9 @@ from tests.support.examples.agent import MODEL
 from tests.support.rest_client import rest_application
 
 from beamkeep.adapters.http_server import MainServer, configured
-from beamkeep.adapters.memory_directory import MemoryDirectory
-from beamkeep.adapters.memory_log import MemoryEventLog
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.directory import MemoryDirectory
+from beamkeep.adapters.memory.log import MemoryEventLog
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.log import ListEvents
 from beamkeep.feed import hints

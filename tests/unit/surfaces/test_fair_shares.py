@@ -13,12 +13,12 @@ import pytest
 from starlette.types import Message, Scope
 from tests.support.rest_client import GENEROUS, rest_application
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.files.data_roots import DataRoots
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.data.scan_file import InvalidScanFileError, ReadScanFile
-from beamkeep.data_roots import DataRoots
-from beamkeep.fair_shares import FairShares
 from beamkeep.kernel import Route, replace
 from beamkeep.runtime import Service, parsing
+from beamkeep.runtime.fair_shares import FairShares
 from beamkeep.runtime.parsing import MalformedRequestError, parse_body
 from beamkeep.runtime.store import CallContext, CallLookup
 from beamkeep.scans.reading import ScanReader

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.tokens.diagnosis import diagnose
 from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
 from beamkeep.app import CATALOGUE, compose, prepare

@@ -27,7 +27,7 @@ from tests.support.listening import listening
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
 from tests.support.rows import selected
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.app import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import ZoneNotFoundError

@@ -8,7 +8,7 @@ import pytest
 from tests.support.examples.agent import MODEL
 from tests.unit.surfaces.test_mcp import app, body_of, client, serving
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import EVIDENCE, AnswerEvidence, SurfaceKind
 from beamkeep.runtime import Service

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from beamkeep.adapters.copies import ChildCopyReader
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.files.data_roots import DataRoots
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.app import compose
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.check import (
@@ -27,7 +28,6 @@ from beamkeep.contexts.data.check import (
     DistributionCheckPendingError,
 )
 from beamkeep.contexts.seams.work import WORK_STATES
-from beamkeep.data_roots import DataRoots
 from beamkeep.kernel import replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import WorkLostError
@@ -38,7 +38,7 @@ from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
 from beamkeep.workers.checks import Checker, CopyReader, LayoutReader, ReadProgress
-from beamkeep.workers.conductor import Conductor, ConductTimes, HeldConduct
+from beamkeep.workers.leases import Holding, LeaseHolder, LeaseTimes
 from beamkeep_client.checksums import tree_digest
 
 pytestmark = pytest.mark.anyio
@@ -129,11 +129,11 @@ class CheckBench:
         cut_off: bool = False,
     ) -> AsyncGenerator[None]:
         """Run a worker; `cut_off` stops it in the middle of what it does, as a kill would."""
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=MemoryWorkQueue(self.store),
             owner=uuid4(),
             walk=self.checker(reader, layouts).walk,
-            times=ConductTimes(slots=2),
+            times=LeaseTimes(slots=2),
             telemetry=Telemetry(),
             kind=CHECKING,
         )
@@ -328,9 +328,9 @@ async def test_a_worker_that_lost_the_work_records_nothing(bench: CheckBench):
     (taken,) = await queue.claim(CHECKING, uuid4(), timedelta(minutes=1), 1)
     assert taken.claim == lost.claim + 1
     with pytest.raises(WorkLostError):
-        await bench.checker().walk(HeldConduct(lost, 0.0, lambda _: True))
+        await bench.checker().walk(Holding(lost, 0.0, lambda _: True))
     assert await bench.attestations(id) == []
-    await bench.checker().walk(HeldConduct(taken, 0.0, lambda _: True))
+    await bench.checker().walk(Holding(taken, 0.0, lambda _: True))
     assert len(await bench.attestations(id)) == 1
 
 

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.work import (
     MOST_IDLE_CLAIMS,
@@ -24,11 +24,11 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import append
-from beamkeep.workers.conductor import CONDUCT, Conductor, ConductTimes, HeldConduct
+from beamkeep.workers.leases import CONDUCT, Holding, LeaseHolder, LeaseTimes
 
 pytestmark = pytest.mark.anyio
 
-TIMES = ConductTimes(slots=2, lease=30.0, renew=10.0, self_fence=20.0)
+TIMES = LeaseTimes(slots=2, lease=30.0, renew=10.0, self_fence=20.0)
 
 
 class Room:
@@ -38,15 +38,15 @@ class Room:
         self.seconds = 0.0
         self.store = MemoryStore(Codec(CATALOGUE.aggregates.values()), self.now)
         self.queue = MemoryWorkQueue(self.store)
-        self.held: list[HeldConduct] = []
+        self.held: list[Holding] = []
         self.ended: list[UUID] = []
-        self.body: Callable[[HeldConduct], Awaitable[None]] = _until_drained
+        self.body: Callable[[Holding], Awaitable[None]] = _until_drained
 
     def now(self) -> datetime:
         return datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
 
-    def conductor(self, times: ConductTimes = TIMES) -> Conductor:
-        return Conductor(
+    def conductor(self, times: LeaseTimes = TIMES) -> LeaseHolder:
+        return LeaseHolder(
             queue=self.queue,
             owner=uuid4(),
             walk=self.walk,
@@ -55,7 +55,7 @@ class Room:
             clock=lambda: self.seconds,
         )
 
-    async def walk(self, held: HeldConduct) -> None:
+    async def walk(self, held: Holding) -> None:
         self.held.append(held)
         try:
             await self.body(held)
@@ -71,14 +71,14 @@ class Room:
         (found,) = await self.store.rows(WORK_STATES, {"work_id": work_id})
         return found
 
-    async def turn(self, conductor: Conductor, after: float = 0.0) -> None:
+    async def turn(self, conductor: LeaseHolder, after: float = 0.0) -> None:
         self.seconds += after
         await conductor.turn()
         for _ in range(10):
             await asyncio.sleep(0)
 
 
-async def _until_drained(held: HeldConduct) -> None:
+async def _until_drained(held: Holding) -> None:
     while not held.is_draining:
         await asyncio.sleep(0)
 
@@ -199,7 +199,7 @@ async def test_a_task_that_does_not_end_keeps_the_process_from_claiming(room: Ro
     await room.ask()
     released = asyncio.Event()
 
-    async def stubborn(held: HeldConduct) -> None:
+    async def stubborn(held: Holding) -> None:
         while not released.is_set():
             try:
                 await released.wait()
@@ -236,7 +236,7 @@ async def test_a_process_that_stops_lets_the_step_end_and_gives_the_conduct_back
 async def test_a_walk_that_fails_five_times_is_left_to_people(room: Room):
     work_id, conductor = await room.ask(), room.conductor()
 
-    async def broken(held: HeldConduct) -> None:
+    async def broken(held: Holding) -> None:
         raise ZeroDivisionError("a fault of the program")
 
     room.body = broken
@@ -251,7 +251,7 @@ async def test_a_walk_that_fails_five_times_is_left_to_people(room: Room):
 async def test_a_walk_that_lost_its_work_leaves_the_row_alone(room: Room):
     work_id, conductor = await room.ask(), room.conductor()
 
-    async def lost(held: HeldConduct) -> None:
+    async def lost(held: Holding) -> None:
         raise WorkLostError
 
     room.body = lost

@@ -12,13 +12,13 @@ from standardwebhooks import Webhook
 from tests.support.delivering import DeliveryBench, delivery_bench
 from tests.support.receiving import Got, answer
 
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.feed.subscription import BOOKMARKS, DELIVERING, SECRETS, DeliveryStatus
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.testing.service import call, enrol, permit
 from beamkeep.testing.waiting import until
 from beamkeep.workers import deliveries
-from beamkeep.workers.conductor import HeldConduct
+from beamkeep.workers.leases import Holding
 
 pytestmark = pytest.mark.anyio
 NAMES = [f"Zone {n}" for n in range(8)]
@@ -255,7 +255,7 @@ async def test_a_worker_that_has_lost_its_subscription_writes_and_sends_nothing(
     deliverer, lease = await bench.deliverer(), timedelta(seconds=30)
     (work,) = await MemoryWorkQueue(bench.store).claim(DELIVERING, uuid4(), lease, 1)
     # Nobody tells this worker that it has lost its work.
-    walking = asyncio.create_task(deliverer.walk(HeldConduct(work, 0.0, lambda _: True)))
+    walking = asyncio.create_task(deliverer.walk(Holding(work, 0.0, lambda _: True)))
     await bench.got("/a", 1)
     await bench.do("pause_subscription", id, reason="noisy")
     gate.set()

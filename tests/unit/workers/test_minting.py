@@ -13,15 +13,15 @@ from tests.support.examples.edition import a_published_edition, mint_dataset_ext
 from tests.support.receiving import answer
 
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.kernel import CLAIMS, replace
 from beamkeep.runtime import Service
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
-from beamkeep.workers.conductor import Conductor, ConductTimes
+from beamkeep.workers.leases import LeaseHolder, LeaseTimes
 from beamkeep.workers.minting import Minter
 
 pytestmark = pytest.mark.anyio
@@ -45,11 +45,11 @@ class MintingBench:
             clock=self._store.clock,
             delays=(0.01,),
         )
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=MemoryWorkQueue(self._store),
             owner=uuid4(),
             walk=minter.walk,
-            times=ConductTimes(),
+            times=LeaseTimes(),
             telemetry=Telemetry(),
             kind=MINTING,
         )

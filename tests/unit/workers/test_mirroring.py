@@ -13,8 +13,8 @@ from tests.support.examples import decision, run
 from tests.support.olog import LOGBOOK, PASSWORD, USER, Olog, id_of, told
 from tests.support.receiving import answer
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.contexts.decision.logbook import MIRRORED, MIRRORING, MirroredEntry
 from beamkeep.kernel import replace
@@ -23,7 +23,7 @@ from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
-from beamkeep.workers.conductor import Conductor, ConductTimes
+from beamkeep.workers.leases import LeaseHolder, LeaseTimes
 from beamkeep.workers.mirroring import Mirrorer
 
 pytestmark = pytest.mark.anyio
@@ -47,11 +47,11 @@ class MirrorBench:
             clock=self.store.clock,
             delays=(0.01,),
         )
-        holder = Conductor(
+        holder = LeaseHolder(
             queue=MemoryWorkQueue(self.store),
             owner=uuid4(),
             walk=mirrorer.walk,
-            times=ConductTimes(slots=1),
+            times=LeaseTimes(slots=1),
             telemetry=Telemetry(),
             kind=MIRRORING,
         )

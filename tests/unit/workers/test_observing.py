@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, PermitStatus
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS
 from beamkeep.runtime import Service

@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_tail import MemoryTail
+from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.contexts import CATALOGUE
-from beamkeep.directory.entries import Entry
+from beamkeep.feed.directory.entries import Entry
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold

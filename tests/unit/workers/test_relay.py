@@ -12,9 +12,9 @@ import pytest
 from tests.support.nats import STREAM, NatsServer, nats_server
 
 from beamkeep.adapters.jetstream import JetStreamBus, StreamLimits
-from beamkeep.adapters.memory_directory import MemoryDirectory
-from beamkeep.adapters.memory_log import MemoryEventLog
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.directory import MemoryDirectory
+from beamkeep.adapters.memory.log import MemoryEventLog
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.feed.log import START, Followed, LogPlace, LogQuery
 from beamkeep.feed.reading import LogReader, log_reader

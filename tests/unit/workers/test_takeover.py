@@ -17,13 +17,13 @@ from tests.support.conducting import (
 )
 
 from beamkeep.adapters.compute.memory import MemoryCompute, ScriptedJob
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_work import MemoryWorkQueue
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.seams.installation import JobEntry
 from beamkeep.testing.service import memory_service
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
 from beamkeep.workers.compute import ComputeNotAvailableError, JobState, Measurement
-from beamkeep.workers.conductor import Conductor
+from beamkeep.workers.leases import LeaseHolder
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +79,7 @@ class Scene:
         return await self.bench.ended(procedure_id, conduct_id)
 
 
-async def _vanish(conductor: Conductor) -> None:
+async def _vanish(conductor: LeaseHolder) -> None:
     tasks = [each for each in asyncio.all_tasks() if each.get_coro().__name__ == "_conduct"]  # type: ignore[union-attr]
     for task in tasks:
         task.cancel()

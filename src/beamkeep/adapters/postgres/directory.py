@@ -8,8 +8,8 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.directory.entries import Entry, tail_of
-from beamkeep.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.directory.entries import Entry, tail_of
+from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
 from beamkeep.runtime.store import StoreUnavailableError
 
 from .connections import Connections

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.directory.entries import OWN_SITE, Entry
+from beamkeep.feed.directory.entries import OWN_SITE, Entry
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position
 from beamkeep.workers.projector import Follower, Generation, RowChange

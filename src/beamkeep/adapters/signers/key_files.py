@@ -7,7 +7,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from beamkeep.adapters.private_files import OpenKeyFileError, read_private
+from beamkeep.adapters.files.private_files import OpenKeyFileError, read_private
 from beamkeep.contexts.federation.signatures import SignerUnavailableError
 
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")

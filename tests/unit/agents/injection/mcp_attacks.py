@@ -37,9 +37,9 @@ from tests.support.model_agents import NARRATIVE, TEMPLATE_IDS, MemoryWorld, scr
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.memory.store import MemoryStore
+from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.adapters.memory_model_calls import MemoryModelCalls
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.memory_tail import MemoryTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.run.run import RunStarted

@@ -12,7 +12,7 @@ from tests.support.agents import CODEC, PROMOTION, reactions
 from tests.support.model_agents import NARRATIVE, REACTIONS, MemoryWorld, memory_world, now
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.memory_tail import MemoryTail
+from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.agents.desk import ModelAgent
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.agent import AgentBudget

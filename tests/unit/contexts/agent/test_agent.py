@@ -2,8 +2,8 @@ from uuid import UUID
 
 import pytest
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
-from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorRegistered
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
 from beamkeep.contexts.agent.agent import (

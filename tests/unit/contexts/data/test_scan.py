@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from tests.unit.scans import files
 
+from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.contexts.data import scan
 from beamkeep.contexts.data.acquisition import (
     AcquisitionRecorded,
@@ -59,7 +60,6 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.data_roots import DataRoots
 from beamkeep.kernel import CLAIMS, Claim, Event, Insert, claim_key, replace
 from beamkeep.scans.reading import ScanReader
 from beamkeep.testing.data_root import data_root

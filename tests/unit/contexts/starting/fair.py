@@ -8,7 +8,7 @@ from uuid import UUID
 
 from tests.unit.contexts.recipe.test_practice import facility
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.app import compose
 from beamkeep.contexts.calibration.calibration import (
     AssertedSource,

@@ -18,7 +18,7 @@ from tests.unit.contexts.starting.fair import (
 )
 from tests.unit.contexts.starting.test_start import FAILING
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import CommandResult

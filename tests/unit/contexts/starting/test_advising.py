@@ -31,7 +31,7 @@ from tests.unit.contexts.starting.fair import (
     supply,
 )
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.calibration.calibration import (
     CalibrationDefined,
     CalibrationRevisionNotFoundError,

@@ -16,7 +16,7 @@ from tests.unit.contexts.starting.fair import (
     service_after,
 )
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.enclosure.enclosure import PermitStatus
 from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
 from beamkeep.contexts.run.run import InvalidRunParametersError

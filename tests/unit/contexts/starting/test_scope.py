@@ -19,7 +19,7 @@ from tests.unit.contexts.starting.fair import (
 )
 from tests.unit.contexts.starting.test_start import FAILING
 
-from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.kernel import NOT_SHOWN, Refusal, replace
 from beamkeep.runtime import Service

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from beamkeep.directory.entries import OWN_SITE, Entry, entry_of, facility_code_of
-from beamkeep.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.directory.entries import OWN_SITE, Entry, entry_of, facility_code_of
+from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import RowFold
 
-from .memory_store import MemoryStore
+from .store import MemoryStore
 
 
 class MemoryDirectory:

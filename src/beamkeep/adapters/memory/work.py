@@ -8,14 +8,9 @@ from uuid import UUID
 from beamkeep.contexts.seams.work import MOST_IDLE_CLAIMS
 from beamkeep.kernel import WORK, Fenced, Table, replace
 from beamkeep.runtime.store import WorkLostError
-from beamkeep.workers.durable import (
-    ClaimedWork,
-    HeldWork,
-    WorkCounts,
-    WorkStoppedError,
-)
+from beamkeep.workers.durable import ClaimedWork, HeldWork, WorkCounts, WorkStoppedError
 
-from .memory_store import KeptWork, MemoryStore
+from .store import KeptWork, MemoryStore
 
 
 class MemoryWorkQueue:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from beamkeep.directory.seam import Directory
+from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.log import Followed, LogPage, LogPlace, LogQuery, place_of
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Envelope, Position
 
-from .memory_store import MemoryStore
+from .store import MemoryStore
 
 
 class MemoryEventLog:

@@ -1,4 +1,4 @@
-"""The conductor: claims conducts, holds their leases, and lets each be walked by a task."""
+"""Leases of durable work: claims it, renews the leases, and lets a task carry out each work."""
 
 import asyncio
 import time
@@ -26,14 +26,13 @@ LONGEST_LAST_STEP = 20.0
 """Seconds that a step gets to end when its worker is told to stop."""
 
 
-class ConductTimes(Record):
-    """How long a worker may act without a renewal, and how many conducts it holds."""
+class LeaseTimes(Record):
+    """How long a worker may act without a renewal, and how much work it holds at the same time."""
 
     slots: int = 4
     lease: float = 30.0
     renew: float = 10.0
     self_fence: float = 20.0
-    takeover_window: float = 300.0
 
 
 def boot_time() -> float:
@@ -41,8 +40,8 @@ def boot_time() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-class HeldConduct:
-    """One claim of one conduct, or of other work, by this process."""
+class Holding:
+    """One claim of durable work by this process."""
 
     def __init__(self, work: ClaimedWork, sent_at: float, may_act: Callable[[float], bool]) -> None:
         self.work, self.sent_at, self._may_act = work, sent_at, may_act
@@ -56,18 +55,18 @@ class HeldConduct:
         return self._may_act(self.sent_at)
 
 
-type ConductWalker = Callable[[HeldConduct], Coroutine[Any, Any, None]]
+type Walk = Callable[[Holding], Coroutine[Any, Any, None]]
 
 
-class Conductor:
+class LeaseHolder:
     """Claims work of one kind for one process and renews all its leases by one statement."""
 
     def __init__(
         self,
         queue: WorkQueue,
         owner: UUID,
-        walk: ConductWalker,
-        times: ConductTimes,
+        walk: Walk,
+        times: LeaseTimes,
         telemetry: Telemetry,
         clock: Callable[[], float] = boot_time,
         kind: str = CONDUCT,
@@ -75,7 +74,7 @@ class Conductor:
         self._queue, self._owner, self._walk, self._times = queue, owner, walk, times
         self._clock, self._kind = clock, kind
         self._shown = telemetry.conducts_held if kind == CONDUCT else None
-        self._tasks: dict[HeldConduct, asyncio.Task[None]] = {}
+        self._tasks: dict[Holding, asyncio.Task[None]] = {}
         self._renewed_at, self._wake = clock(), asyncio.Event()
 
     def loop(self, then: Callable[[], Awaitable[None]], name: str = "conductor") -> Loop:
@@ -100,7 +99,7 @@ class Conductor:
         return LOOK_EVERY
 
     async def close(self) -> None:
-        """Let the steps under way end, then leave every conduct to other processes."""
+        """Let the steps under way end, then leave all work to other processes."""
         for held in self._tasks:
             held.is_draining = True
         if self._tasks:
@@ -137,8 +136,8 @@ class Conductor:
             return
         sent_at, lease = self._clock(), timedelta(seconds=self._times.lease)
         for work in await self._queue.claim(self._kind, self._owner, lease, free):
-            held = HeldConduct(work, sent_at, self._may_act)
-            task = asyncio.create_task(self._conduct(held), name=str(work.work_id))
+            held = Holding(work, sent_at, self._may_act)
+            task = asyncio.create_task(self._carry_out(held), name=str(work.work_id))
             self._tasks[held] = task
             # A task that is dropped before it began ends without a word of its own.
             task.add_done_callback(partial(self._ended, held))
@@ -156,19 +155,19 @@ class Conductor:
     def _may_act(self, sent_at: float) -> bool:
         return self._clock() - sent_at < self._times.self_fence
 
-    async def _conduct(self, held: HeldConduct) -> None:
-        fence, told = held.work.fence, log.bind(**{f"{self._kind}_id": str(held.work.work_id)})
+    async def _carry_out(self, held: Holding) -> None:
+        fence, named = held.work.fence, log.bind(**{f"{self._kind}_id": str(held.work.work_id)})
         try:
             await self._walk(held)
             if held.is_draining:
                 await self._give_back(fence, "The worker was stopped.", 0.0)
         except WorkLostError:
-            told.warning(f"{self._kind} lost", claim=held.work.claim)
+            named.warning(f"{self._kind} lost", claim=held.work.claim)
         except Exception as error:
             # The work counts as claimed in vain; after five of these it is left to people.
-            told.exception(f"{self._kind} failed")
+            named.exception(f"{self._kind} failed")
             await self._give_back(fence, type(error).__name__, self._times.renew)
 
-    def _ended(self, held: HeldConduct, task: asyncio.Task[None]) -> None:
+    def _ended(self, held: Holding, task: asyncio.Task[None]) -> None:
         self._tasks.pop(held, None)
         self._wake.set()

@@ -12,7 +12,7 @@ from beamkeep.contexts.seams.lineage import (
     WalkedEdge,
 )
 
-from .memory_store import MemoryStore
+from .store import MemoryStore
 
 USES = frozenset({ProvenanceRelation.PINNED, ProvenanceRelation.USED_CALIBRATION})
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from beamkeep.contexts.run.observation import OBSERVATIONS, Observation
 from beamkeep.contexts.seams.observed import ChannelSeries, ChannelSummary, ObservedPeriod
 
-from .memory_store import MemoryStore
+from .store import MemoryStore
 
 MICROSECOND = timedelta(microseconds=1)
 

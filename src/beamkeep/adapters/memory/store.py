@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
+from beamkeep.adapters.stream_queues import StreamQueues
 from beamkeep.contexts.access.logins import LoginDigest
 from beamkeep.contexts.access.profile import IDENTITIES, digest_of
 from beamkeep.kernel import (
@@ -67,8 +68,6 @@ from beamkeep.runtime.store import (
     WorkLostError,
 )
 from beamkeep.runtime.tail import TailEvent
-
-from .stream_queues import StreamQueues
 
 
 class KeptWork(Work):

@@ -1,0 +1,1 @@
+"""Files beneath the directories that the deployment allows."""

@@ -1,0 +1,1 @@
+"""The seams in memory, for fast tests."""
