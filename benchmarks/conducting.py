@@ -9,22 +9,22 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from beamkeep.adapters.channels.routed import control_systems
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.app import compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
+from beamkeep.parts.conducting.channels.routed import control_systems
+from beamkeep.parts.conducting.effects import Effects
+from beamkeep.parts.conducting.facts import ConductReader
+from beamkeep.parts.conducting.walking import Walker
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import shards
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
-from beamkeep.workers.effects import Effects
-from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.leases import CONDUCT, Holding
-from beamkeep.workers.walking import Walker
 
 from .measure import against_itself, gated, throughput
 from .rig import CURSOR_KEY, PATIENT, Database, Rig, caller, operation, seam_on

@@ -80,6 +80,7 @@ CLIENT = "client/src/beamkeep_client/"
 CONSOLE = ("console/", "src/beamkeep/surfaces/http/", "src/beamkeep/streaming/")
 POSTGRES = "src/beamkeep/adapters/postgres/"
 WORKERS = "src/beamkeep/workers/"
+CONDUCTING = "src/beamkeep/parts/conducting/"
 
 WITH_FAULTS = (
     "tests/unit/conduct/test_simulation.py",
@@ -169,7 +170,11 @@ SLICES = (
     faults("database", 80, "database_kill", "disk_full", subjects=(POSTGRES,)),
     faults("power", 80, "power_cut", "ids_given_again", subjects=(POSTGRES,)),
     faults(
-        "workers", 235, "worker_kill", "conduct_kill", subjects=(WORKERS, "src/beamkeep/conduct/")
+        "workers",
+        235,
+        "worker_kill",
+        "conduct_kill",
+        subjects=(WORKERS, CONDUCTING),
     ),
     faults("simulation", 90, "simulation", "interleavings", subjects=("src/beamkeep/runtime/",)),
     faults("feed", 90, "feed_kill", "relay_kill", subjects=("src/beamkeep/feed/",)),

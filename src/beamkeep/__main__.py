@@ -581,8 +581,8 @@ def _run[T](work: Coroutine[Any, Any, T]) -> T:
     from beamkeep.adapters.extras import MissingExtraError
     from beamkeep.adapters.postgres.fence import UnfitDatabaseError
     from beamkeep.adapters.postgres.reaching import UnreachableDatabaseError
-    from beamkeep.adapters.registered import BrokenEntryPointError
     from beamkeep.contexts.trust.bootstrap import AdministratorUnusableError
+    from beamkeep.parts.conducting.registered import BrokenEntryPointError
 
     refused = UnfitDatabaseError, AdministratorUnusableError, MissingExtraError
     code = BROKEN

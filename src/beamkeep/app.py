@@ -16,11 +16,6 @@ import structlog
 from pydantic import SecretStr
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.channels.routed import control_systems
-from beamkeep.adapters.compute.job_directory import ComputeKind
-from beamkeep.adapters.compute.local_process import LocalProcessCompute
-from beamkeep.adapters.compute.slurm import SlurmCompute
-from beamkeep.adapters.control import control_system
 from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.cosigners import PATH as COSIGNING
 from beamkeep.adapters.cosigners import CosigningReceiver
@@ -52,7 +47,6 @@ from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.adapters.receivers import CheckpointReceiver, FileReceiver, HttpReceiver
-from beamkeep.adapters.registered import registered_actions, registered_advisors
 from beamkeep.adapters.signers.signing import SigningStep, signer_of
 from beamkeep.adapters.signing import TreeFile
 from beamkeep.adapters.tokens.providers import IdentityProviders
@@ -90,6 +84,17 @@ from beamkeep.feed.reading import LogReader, log_reader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
 from beamkeep.landing import landing_routes
 from beamkeep.models.budget import BudgetedModels, Prices
+from beamkeep.parts.conducting.channels.routed import control_systems
+from beamkeep.parts.conducting.compute.job_directory import ComputeKind
+from beamkeep.parts.conducting.compute.local_process import LocalProcessCompute
+from beamkeep.parts.conducting.compute.seam import ComputeSystem
+from beamkeep.parts.conducting.compute.slurm import SlurmCompute
+from beamkeep.parts.conducting.effects import Effects
+from beamkeep.parts.conducting.facts import ConductReader
+from beamkeep.parts.conducting.observing import Observer
+from beamkeep.parts.conducting.registered import registered_actions, registered_advisors
+from beamkeep.parts.conducting.sources import control_system
+from beamkeep.parts.conducting.walking import Walker
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.clock import now
@@ -122,18 +127,14 @@ from beamkeep.telemetry import Telemetry, tracer
 from beamkeep.witnessing import Witness
 from beamkeep.workers.agent_writing import AgentWriter
 from beamkeep.workers.checks import Checker
-from beamkeep.workers.compute import ComputeSystem
 from beamkeep.workers.custody import CustodyWatch
 from beamkeep.workers.deliveries import Deliverer
-from beamkeep.workers.effects import Effects
-from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.heartbeats import HeartbeatWriter, WorkerWatch
 from beamkeep.workers.housekeeping import Housekeeping, ListWatch, TailWatch, WorkWatch
 from beamkeep.workers.leases import LeaseHolder
 from beamkeep.workers.minting import Minter
 from beamkeep.workers.mirroring import Mirrorer
 from beamkeep.workers.model_agents import ModelAgentLoops, model_reaction
-from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
 from beamkeep.workers.reactions import EventLoop, EventReaction, Reactions, TickLoop
 from beamkeep.workers.refolding import SnapshotKeeper
@@ -142,7 +143,6 @@ from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.seeded_agents import caution_promotion, clearance_expiry, run_supervision
 from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every, while_held
-from beamkeep.workers.walking import Walker
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -21,7 +21,6 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from beamkeep.adapters.compute.job_directory import ComputeKind, JobProgram
 from beamkeep.adapters.datacite import DataciteAccount
 from beamkeep.adapters.olog import OlogAccount
 from beamkeep.adapters.postgres.address import private_route
@@ -41,9 +40,10 @@ from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.models.budget import Price
 from beamkeep.models.provider import COMPATIBLE, NO_KEY, PUBLIC_URLS, Provider, ProviderAccount
 from beamkeep.models.templates import TEMPLATES
+from beamkeep.parts.conducting.compute.job_directory import ComputeKind, JobProgram
+from beamkeep.parts.conducting.observing import EnclosureSignal, SupplySignal
 from beamkeep.witness.notes import InvalidNoteError, VerifierKey, read_key
 from beamkeep.workers.leases import LeaseTimes
-from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
 def _private_database(url: SecretStr) -> SecretStr:

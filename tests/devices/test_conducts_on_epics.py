@@ -7,12 +7,12 @@ import aioca
 import pytest
 from tests.support.conducting import ConductorBench, action, capture, check, entry, setpoint
 
-from beamkeep.adapters.channels.channel_access import ChannelAccess
 from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
+from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
+from beamkeep.parts.conducting.channels.channel_access import ChannelAccess
 from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network
 from beamkeep.testing.service import memory_service
-from beamkeep.workers.bodies import ActionCall, RegisteredAction
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import aioca
 import pytest
 
-from beamkeep.adapters.epics import EpicsSignals
+from beamkeep.parts.conducting.epics import EpicsSignals
+from beamkeep.parts.conducting.signals import SignalReading
 from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network
 from beamkeep.testing.waiting import until
-from beamkeep.workers.signals import SignalReading
 
 pytestmark = pytest.mark.anyio
 

@@ -13,16 +13,17 @@ from typing import Any
 
 from beamkeep import app
 from beamkeep.app import Deployment
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.walking import Action, Start, next_action
 from beamkeep.contexts.operation.conducted import Stage
 from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting import walking
+from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.walking import Action, Start, next_action
+from beamkeep.parts.conducting.effects import Effects, StepRun
 from beamkeep.schemas import JsonObject
 from beamkeep.settings import Settings
-from beamkeep.workers import leases, walking
-from beamkeep.workers.bodies import ActionCall, RegisteredAction
-from beamkeep.workers.effects import Effects, StepRun
+from beamkeep.workers import leases
 
 LANES = 3
 SLOWEST = 0.15

@@ -7,27 +7,27 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from beamkeep.adapters.channels.memory import ChannelSimulator
 from beamkeep.app import compose
-from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.bodies import Advisor, RegisteredAction
+from beamkeep.parts.conducting.channels.memory import ChannelSimulator
+from beamkeep.parts.conducting.compute.seam import ComputeSystem
+from beamkeep.parts.conducting.conduct.advising import grid_walk
+from beamkeep.parts.conducting.control import ControlSystem
+from beamkeep.parts.conducting.effects import Effects
+from beamkeep.parts.conducting.facts import ConductReader
+from beamkeep.parts.conducting.walking import Walker
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import call
-from beamkeep.workers.bodies import Advisor, RegisteredAction
-from beamkeep.workers.compute import ComputeSystem
-from beamkeep.workers.control import ControlSystem
 from beamkeep.workers.durable import WorkQueue
-from beamkeep.workers.effects import Effects
-from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.leases import LeaseHolder, LeaseTimes, boot_time
-from beamkeep.workers.walking import Walker
 from tests.support.examples.assets import BEAMLINE
 
 ROUTES = (

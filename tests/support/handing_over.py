@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from beamkeep.workers.control import HandingOver
+from beamkeep.parts.conducting.control import HandingOver
 
 
 def open_while(may_send: Callable[[], bool]) -> HandingOver:

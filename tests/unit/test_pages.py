@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.adapters.compute.job_directory import JobProgram
-from beamkeep.adapters.compute.local_process import LocalProcessCompute
-from beamkeep.adapters.registered import registered_actions, registered_advisors
+from beamkeep.parts.conducting.compute.job_directory import JobProgram
+from beamkeep.parts.conducting.compute.local_process import LocalProcessCompute
+from beamkeep.parts.conducting.compute.seam import ComputeJob, JobState, Measurement
+from beamkeep.parts.conducting.registered import registered_actions, registered_advisors
 from beamkeep.testing.scenario import run_sentences
 from beamkeep.testing.waiting import until
-from beamkeep.workers.compute import ComputeJob, JobState, Measurement
 
 DOCS = Path(__file__).parents[2] / "docs"
 DEVIATION = re.compile(r"^\| ([^|-][^|]*) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)

@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 import pytest
 
-from beamkeep.adapters.channels.channel_access import ChannelAccess
-from beamkeep.adapters.channels.memory import ChannelSimulator
-from beamkeep.adapters.channels.pv_access import PvAccess
-from beamkeep.adapters.channels.tango import Tango
+from beamkeep.parts.conducting.channels.channel_access import ChannelAccess
+from beamkeep.parts.conducting.channels.memory import ChannelSimulator
+from beamkeep.parts.conducting.channels.pv_access import PvAccess
+from beamkeep.parts.conducting.channels.tango import Tango
+from beamkeep.parts.conducting.control import ControlSystem, ControlWriteRejectedError, Quality
 from beamkeep.schemas import Json
 from beamkeep.testing.ioc import (
     SILENCE,
@@ -20,7 +21,6 @@ from beamkeep.testing.ioc import (
     ServerProcess,
     free_ports,
 )
-from beamkeep.workers.control import ControlSystem, ControlWriteRejectedError, Quality
 
 SERVERS = Path(__file__).with_name("servers")
 CONNECT = 5.0

@@ -12,8 +12,8 @@ from tests.devices.channels.benches import (
     tango_bench,
 )
 
+from beamkeep.parts.conducting.control import ControlSystem
 from beamkeep.testing.ioc import Network
-from beamkeep.workers.control import ControlSystem
 
 BENCHES = {
     "simulator": simulator_bench,

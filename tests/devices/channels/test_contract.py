@@ -10,10 +10,7 @@ import pytest
 from tests.devices.channels.benches import Bench
 from tests.support.handing_over import always_open, open_while
 
-from beamkeep.schemas import Json
-from beamkeep.testing.ioc import SILENCE
-from beamkeep.testing.waiting import until
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.control import (
     ControlError,
     ControlNotConnectedError,
     ControlReading,
@@ -26,6 +23,9 @@ from beamkeep.workers.control import (
     Quality,
     ValueKind,
 )
+from beamkeep.schemas import Json
+from beamkeep.testing.ioc import SILENCE
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 

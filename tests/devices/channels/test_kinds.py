@@ -16,12 +16,9 @@ from tests.devices.channels.benches import (
 from tests.support.handing_over import always_open
 from tests.support.proxy import Proxy
 
-from beamkeep.adapters.channels.channel_access import ChannelAccess
-from beamkeep.adapters.channels.tango import Tango
-from beamkeep.schemas import Json
-from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network, ServerProcess, free_ports
-from beamkeep.testing.waiting import until
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.channels.channel_access import ChannelAccess
+from beamkeep.parts.conducting.channels.tango import Tango
+from beamkeep.parts.conducting.control import (
     ControlAccessDeniedError,
     ControlNotConnectedError,
     ControlSystem,
@@ -29,6 +26,9 @@ from beamkeep.workers.control import (
     Quality,
     ValueKind,
 )
+from beamkeep.schemas import Json
+from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network, ServerProcess, free_ports
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 

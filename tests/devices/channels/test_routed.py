@@ -6,11 +6,11 @@ from contextlib import aclosing
 import pytest
 from tests.support.handing_over import always_open
 
-from beamkeep.adapters.channels.memory import ChannelSimulator
-from beamkeep.adapters.channels.routed import RoutedControl, control_systems
 from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.channels.memory import ChannelSimulator
+from beamkeep.parts.conducting.channels.routed import RoutedControl, control_systems
+from beamkeep.parts.conducting.control import (
     ControlNotConnectedError,
     ControlSystem,
     ControlTimeoutError,
@@ -69,7 +69,7 @@ async def test_a_library_that_is_not_installed_is_named_at_the_start(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.delitem(sys.modules, f"beamkeep.adapters.channels.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, f"beamkeep.parts.conducting.channels.{module}", raising=False)
     with pytest.raises(MissingExtraError, match=rf"Install beamkeep\[{extra}\]"):
         control_systems([ControlRoute(prefix="x", substrate=substrate)])
 

@@ -5,12 +5,18 @@ import sys
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from beamkeep.adapters.compute.job_directory import JobProgram
-from beamkeep.adapters.compute.local_process import LocalProcessCompute
-from beamkeep.adapters.compute.memory import MemoryCompute, ScriptedJob
-from beamkeep.adapters.compute.slurm import SlurmCompute
+from beamkeep.parts.conducting.compute.job_directory import JobProgram
+from beamkeep.parts.conducting.compute.local_process import LocalProcessCompute
+from beamkeep.parts.conducting.compute.memory import MemoryCompute, ScriptedJob
+from beamkeep.parts.conducting.compute.seam import (
+    Artifact,
+    ComputeJob,
+    ComputeSystem,
+    JobState,
+    Measurement,
+)
+from beamkeep.parts.conducting.compute.slurm import SlurmCompute
 from beamkeep.testing.waiting import until
-from beamkeep.workers.compute import Artifact, ComputeJob, ComputeSystem, JobState, Measurement
 
 PROGRAM = Path(__file__).with_name("program.py")
 DIGEST = {text: hashlib.sha256(text.encode()).hexdigest() for text in ("made\n", "one\n", "two\n")}

@@ -7,7 +7,7 @@ import pytest
 from tests.devices.compute.benches import compute_on, memory_compute
 from tests.support.slurm import missing_programs, slurm_cluster
 
-from beamkeep.workers.compute import ComputeSystem
+from beamkeep.parts.conducting.compute.seam import ComputeSystem
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from beamkeep.adapters.compute.artifacts import artifact_at
-from beamkeep.workers.compute import ComputeArtifactMissingError
+from beamkeep.parts.conducting.compute.artifacts import artifact_at
+from beamkeep.parts.conducting.compute.seam import ComputeArtifactMissingError
 
 LISTED = "find . -type f -printf '%P\\n' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum"
 

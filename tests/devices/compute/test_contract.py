@@ -6,7 +6,7 @@ import pytest
 from tests.devices.compute.benches import MADE, MADE_TREE, TWICE, ended, job, reached
 
 from beamkeep.kernel import replace
-from beamkeep.workers.compute import (
+from beamkeep.parts.conducting.compute.seam import (
     Artifact,
     ComputeArtifactMissingError,
     ComputeSubmitRejectedError,

@@ -13,12 +13,10 @@ from uuid import UUID, uuid4
 import pytest
 from tests.devices.compute.benches import compute_on, ended, job, programs, reached
 
-from beamkeep.adapters.compute.job_directory import JobProgram
-from beamkeep.adapters.compute.local_process import LocalProcessCompute
-from beamkeep.adapters.compute.slurm import STATES, SlurmCompute
 from beamkeep.kernel import replace
-from beamkeep.testing.waiting import until
-from beamkeep.workers.compute import (
+from beamkeep.parts.conducting.compute.job_directory import JobProgram
+from beamkeep.parts.conducting.compute.local_process import LocalProcessCompute
+from beamkeep.parts.conducting.compute.seam import (
     ComputeArtifactMissingError,
     ComputeError,
     ComputeMeasurementAmbiguousError,
@@ -26,6 +24,8 @@ from beamkeep.workers.compute import (
     ComputeSubmitRejectedError,
     JobState,
 )
+from beamkeep.parts.conducting.compute.slurm import STATES, SlurmCompute
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -13,12 +13,12 @@ from tests.support.conducting import ConductorBench, action, capture, entry, set
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
-from beamkeep.adapters.registered import registered_advisors
-from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
+from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
+from beamkeep.parts.conducting.conduct.advising import grid_walk
+from beamkeep.parts.conducting.registered import registered_advisors
 from beamkeep.testing.seeds import dice
 from beamkeep.testing.service import memory_service
-from beamkeep.workers.bodies import ActionCall, RegisteredAction
 from beamkeep.workers.leases import LeaseTimes
 
 pytestmark = pytest.mark.anyio

@@ -12,14 +12,14 @@ from tests.support.conducting import action, capture, check, entry, setpoint
 from tests.support.examples.run import started_run
 from tests.support.hutches import Hutch
 
-from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.contexts.starting.conducting import ProcedureChannelBusyError
+from beamkeep.parts.conducting import effects
+from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
+from beamkeep.parts.conducting.conduct.advising import grid_walk
+from beamkeep.parts.conducting.control import ControlNotConnectedError, ControlTimeoutError
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import AdminClient, call, enrol
-from beamkeep.workers import effects
-from beamkeep.workers.bodies import ActionCall, RegisteredAction
-from beamkeep.workers.control import ControlNotConnectedError, ControlTimeoutError
 from beamkeep.workers.supervision import Supervisor
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamkeep.adapters.bayesian import bayesian
-from beamkeep.conduct.advising import advice_fault, grid_walk
 from beamkeep.contexts.operation.loop import (
     AdviceVerdict,
     Coordinate,
@@ -24,8 +22,10 @@ from beamkeep.contexts.operation.loop import (
     initial_coordinate,
 )
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.bayesian import bayesian
+from beamkeep.parts.conducting.bodies import Advisor, AdvisorEvidenceRejectedError
+from beamkeep.parts.conducting.conduct.advising import advice_fault, grid_walk
 from beamkeep.schemas import Json, JsonObject
-from beamkeep.workers.bodies import Advisor, AdvisorEvidenceRejectedError
 
 PLANE = SteeringSpace(
     (SteeringAxis("x", lower=0.0, upper=10.0), SteeringAxis("y", lower=-1.0, upper=1.0))

@@ -7,17 +7,17 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.adapters.registered import (
+from beamkeep.contexts.seams.installation import ActionEntry
+from beamkeep.parts.conducting.bodies import ActionCall, ActionCancelledError, params_fault
+from beamkeep.parts.conducting.conduct.advising import grid_walk
+from beamkeep.parts.conducting.control import ControlReading
+from beamkeep.parts.conducting.registered import (
     PAUSE,
     BrokenEntryPointError,
     registered_actions,
     registered_advisors,
 )
-from beamkeep.conduct.advising import grid_walk
-from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.schemas import Json, JsonObject
-from beamkeep.workers.bodies import ActionCall, ActionCancelledError, params_fault
-from beamkeep.workers.control import ControlReading
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from beamkeep.conduct.known import Known
 from beamkeep.contexts.operation.conducted import (
     Activity,
     ActivitySource,
@@ -25,6 +24,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeStep,
 )
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
+from beamkeep.parts.conducting.conduct.known import Known
 from beamkeep.schemas import Json
 
 EARLIER, THIS = UUID(int=1), UUID(int=2)

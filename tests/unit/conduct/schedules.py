@@ -15,9 +15,9 @@ from tests.support.hutches import Hutch
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.kernel import Refusal
+from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
 from beamkeep.testing.seeds import dice
 from beamkeep.testing.service import memory_service
-from beamkeep.workers.bodies import ActionCall, RegisteredAction
 
 ADDRESSES = ("bl:a", "bl:b", "bl:c", "bl:shutter")
 TICKS, AFTERWARDS = 60, 4000

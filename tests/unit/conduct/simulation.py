@@ -7,10 +7,6 @@ from hashlib import sha256
 from random import Random
 from uuid import UUID, uuid5
 
-from beamkeep.conduct.advising import grid_walk
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.loops import AskAdvisor, advisor_failure
-from beamkeep.conduct.walking import Action, Attach, FailStep, Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, StatusEvent, Walked
 from beamkeep.contexts.operation.conducted import (
     Activity,
@@ -50,6 +46,17 @@ from beamkeep.contexts.recipe.steps import (
 )
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.kernel import Record, replace
+from beamkeep.parts.conducting.conduct.advising import grid_walk
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.loops import AskAdvisor, advisor_failure
+from beamkeep.parts.conducting.conduct.walking import (
+    Action,
+    Attach,
+    FailStep,
+    Skip,
+    Start,
+    next_action,
+)
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.testing.seeds import dice
 

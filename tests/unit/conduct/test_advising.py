@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamkeep.conduct.advising import advice_fault, grid_walk
 from beamkeep.contexts.operation.loop import (
     AdviceVerdict,
     Evidence,
@@ -17,6 +16,7 @@ from beamkeep.contexts.operation.loop import (
 from beamkeep.contexts.recipe.criteria import meets
 from beamkeep.contexts.recipe.steps import Equals, WithinTolerance
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.conduct.advising import advice_fault, grid_walk
 from beamkeep.schemas import Json
 
 EQUAL: list[tuple[Json, Json, bool]] = [

@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 from tests.unit.conduct.given import EARLIER, KINDS, NOON, THIS, at, known, request, row
 
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.walking import Attach, Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import End
 from beamkeep.contexts.operation.conducted import Activity, ConductOutcome, submission_key
 from beamkeep.contexts.operation.ending import lifecycle
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.walking import Attach, Skip, Start, next_action
 
 CHECK = KINDS["check"]
 

@@ -5,8 +5,6 @@ from datetime import timedelta
 import pytest
 from tests.unit.conduct.given import KINDS, known, request, row
 
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.walking import Start, next_action
 from beamkeep.contexts.operation.advancing import End, EndPass, StatusEvent, Walked
 from beamkeep.contexts.operation.conducted import (
     ConductKind,
@@ -20,6 +18,8 @@ from beamkeep.contexts.operation.history import Flags, Pass
 from beamkeep.contexts.operation.loop import Convergence
 from beamkeep.contexts.recipe.steps import Equals, RecipeStep
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.walking import Start, next_action
 
 CHECK, CLOSING = KINDS["check"], (KINDS["setpoint"], KINDS["action once"], KINDS["check"])
 DONE, FAILED = (row("Started"), row("Succeeded")), (row("Started"), row("Failed"))

@@ -3,9 +3,6 @@
 import pytest
 from tests.unit.conduct.given import EARLIER, KINDS, THIS, at, known, request, row
 
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.loops import AskAdvisor, advisor_failure
-from beamkeep.conduct.walking import Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass
 from beamkeep.contexts.operation.conducted import ConductOutcome
 from beamkeep.contexts.operation.history import Pass
@@ -23,6 +20,9 @@ from beamkeep.contexts.operation.loop import (
 )
 from beamkeep.contexts.recipe.steps import RecipeCaptureStep, WithinTolerance
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.loops import AskAdvisor, advisor_failure
+from beamkeep.parts.conducting.conduct.walking import Skip, Start, next_action
 from beamkeep.schemas import Json
 
 SEEN = RecipeCaptureStep("bl:c", "seen")

@@ -5,8 +5,6 @@ from uuid import UUID, uuid5
 import pytest
 from tests.unit.conduct.given import EARLIER, KINDS, THIS, at, known, request, row
 
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.walking import FailStep, Start, next_action
 from beamkeep.contexts.operation.conducted import (
     ConductOutcome,
     Phase,
@@ -28,6 +26,8 @@ from beamkeep.contexts.recipe.steps import (
 )
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.walking import FailStep, Start, next_action
 from beamkeep.schemas import Json
 
 HOME = RecipeCaptureStep("bl:x", "home")

@@ -7,8 +7,8 @@ from tests.faults.report import rounds
 from tests.unit.conduct.schedules import walked
 
 from beamkeep.contexts.operation.conducted import Phase
+from beamkeep.parts.conducting import walking
 from beamkeep.testing.seeds import seed
-from beamkeep.workers import walking
 
 pytestmark = pytest.mark.anyio
 

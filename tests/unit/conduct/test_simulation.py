@@ -7,11 +7,11 @@ from tests.faults.report import rounds
 from tests.unit.conduct.simulation import Variant, simulate
 from tests.unit.conduct.simulation_audit import audit
 
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.walking import Action, next_action
 from beamkeep.contexts.operation.advancing import End, Walked
 from beamkeep.contexts.operation.conducted import ConductOutcome
 from beamkeep.kernel import replace
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.walking import Action, next_action
 from beamkeep.testing.seeds import seed
 
 SEEDS, MANY_SEEDS, FEWEST = 500, 20_000, 2_000

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from tests.support.handing_over import open_while
 
-from beamkeep.adapters.channels.memory import ChannelSimulator
 from beamkeep.contexts.recipe.steps import (
     Equals,
     RecipeActionStep,
@@ -23,10 +22,10 @@ from beamkeep.contexts.recipe.steps import (
 )
 from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
-from beamkeep.schemas import Json, JsonObject
-from beamkeep.workers import effects
-from beamkeep.workers.bodies import ActionCall, ActionCancelledError, RegisteredAction
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting import effects
+from beamkeep.parts.conducting.bodies import ActionCall, ActionCancelledError, RegisteredAction
+from beamkeep.parts.conducting.channels.memory import ChannelSimulator
+from beamkeep.parts.conducting.control import (
     ControlError,
     ControlNotConnectedError,
     ControlReading,
@@ -36,7 +35,8 @@ from beamkeep.workers.control import (
     Quality,
     ValueKind,
 )
-from beamkeep.workers.effects import Effects, StepFailedError, StepRun
+from beamkeep.parts.conducting.effects import Effects, StepFailedError, StepRun
+from beamkeep.schemas import Json, JsonObject
 
 pytestmark = pytest.mark.anyio
 

@@ -13,16 +13,17 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, PermitStatus
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS
+from beamkeep.parts.conducting import observing
+from beamkeep.parts.conducting.observing import EnclosureSignal, Observer, SupplySignal
+from beamkeep.parts.conducting.signals import SignalReading
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.leases import GrantedLease
 from beamkeep.testing.service import call, memory_service
 from beamkeep.testing.waiting import until
-from beamkeep.workers import observing, supervision
-from beamkeep.workers.observing import EnclosureSignal, Observer, SupplySignal
+from beamkeep.workers import supervision
 from beamkeep.workers.reporting import Monitor
-from beamkeep.workers.signals import SignalReading
 from beamkeep.workers.staleness import StalenessWatch
 from beamkeep.workers.supervision import Supervisor, while_held
 

@@ -16,13 +16,13 @@ from tests.support.conducting import (
     setpoint,
 )
 
-from beamkeep.adapters.compute.memory import MemoryCompute, ScriptedJob
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.seams.installation import JobEntry
+from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
+from beamkeep.parts.conducting.compute.memory import MemoryCompute, ScriptedJob
+from beamkeep.parts.conducting.compute.seam import ComputeNotAvailableError, JobState, Measurement
 from beamkeep.testing.service import memory_service
-from beamkeep.workers.bodies import ActionCall, RegisteredAction
-from beamkeep.workers.compute import ComputeNotAvailableError, JobState, Measurement
 from beamkeep.workers.leases import LeaseHolder
 
 pytestmark = pytest.mark.anyio

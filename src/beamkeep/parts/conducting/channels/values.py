@@ -10,8 +10,7 @@ import numpy as np
 
 from beamkeep.contexts.seams.routes import is_number
 from beamkeep.kernel import Record
-from beamkeep.schemas import Json
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.control import (
     ControlNotConnectedError,
     ControlReading,
     ControlValueCoercionError,
@@ -19,6 +18,7 @@ from beamkeep.workers.control import (
     Quality,
     ValueKind,
 )
+from beamkeep.schemas import Json
 from beamkeep.workers.durable import HANDOVER_SECONDS
 
 SEVERITIES = ("NO_ALARM", "MINOR", "MAJOR", "INVALID")

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from beamkeep.conduct.known import Known
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.operation.activity import ACTIVITIES
 from beamkeep.contexts.operation.conduct import CHANNELS, flags_of, rows_so_far
@@ -37,14 +36,14 @@ from beamkeep.contexts.seams.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import ObjectScope, Record, replace
+from beamkeep.parts.conducting.conduct.known import Known
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.entry_points import EntryPoint
 from beamkeep.runtime.store import READ_AT_ONCE, CallContext, Envelope, EventStore
 from beamkeep.schemas import Json, JsonObject
-
-from .durable import ClaimedWork
+from beamkeep.workers.durable import ClaimedWork
 
 
 class ConductFacts(Record):

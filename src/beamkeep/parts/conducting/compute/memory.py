@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from beamkeep.kernel import Record
-from beamkeep.workers.compute import (
+from beamkeep.parts.conducting.compute.seam import (
     Artifact,
     ComputeArtifactMissingError,
     ComputeError,

@@ -8,8 +8,7 @@ from typing import Any
 
 from p4p.client.asyncio import Context, Disconnected, RemoteError
 
-from beamkeep.schemas import Json
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.control import (
     ControlReading,
     ControlTimeoutError,
     ControlValueCoercionError,
@@ -18,6 +17,7 @@ from beamkeep.workers.control import (
     HandingOver,
     ValueKind,
 )
+from beamkeep.schemas import Json
 
 from .values import (
     ChannelType,

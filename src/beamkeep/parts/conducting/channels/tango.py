@@ -9,8 +9,7 @@ from typing import Any
 import tango
 from tango import AttrDataFormat, AttrQuality, CmdArgType, DevFailed, DeviceProxy, EventType
 
-from beamkeep.schemas import Json
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.control import (
     ControlAccessDeniedError,
     ControlError,
     ControlNotConnectedError,
@@ -22,6 +21,7 @@ from beamkeep.workers.control import (
     Quality,
     ValueKind,
 )
+from beamkeep.schemas import Json
 
 from .values import (
     ChannelType,

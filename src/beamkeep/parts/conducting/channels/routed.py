@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
 from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate, route_of
-from beamkeep.schemas import Json
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.control import (
     ControlNotConnectedError,
     ControlReading,
     ControlSystem,
     HandingOver,
 )
+from beamkeep.schemas import Json
 
 from .memory import ChannelSimulator
 

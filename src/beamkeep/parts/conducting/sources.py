@@ -1,7 +1,7 @@
 """Which control system the signals are read from."""
 
 from beamkeep.adapters.extras import MissingExtraError
-from beamkeep.workers.signals import SignalSource
+from beamkeep.parts.conducting.signals import SignalSource
 
 
 def control_system(silence_seconds: float) -> SignalSource:

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from beamkeep.contexts.enclosure.enclosure import ObserveEnclosureStatus, PermitStatus
 from beamkeep.contexts.supply.supply import ObserveSupplyStatus, SupplyStatus
+from beamkeep.workers.reporting import Monitor
 
-from .reporting import Monitor
 from .signals import SignalReading, SignalSource
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()

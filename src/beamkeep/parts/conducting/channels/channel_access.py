@@ -9,9 +9,7 @@ import aioca
 from aioca.types import AugmentedValue
 from epicscorelibs.ca import cadef, dbr
 
-from beamkeep.adapters.epics import INSPECTION_SECONDS, STATUSES, limit_silence
-from beamkeep.schemas import Json
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.control import (
     ControlAccessDeniedError,
     ControlError,
     ControlReading,
@@ -19,6 +17,8 @@ from beamkeep.workers.control import (
     ControlWriteRejectedError,
     HandingOver,
 )
+from beamkeep.parts.conducting.epics import INSPECTION_SECONDS, STATUSES, limit_silence
+from beamkeep.schemas import Json
 
 from .values import (
     ChannelType,

@@ -34,9 +34,9 @@ from beamkeep.kernel import replace
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.schemas import Json, JsonObject, canonical_text
 
-from . import compute
 from .bodies import ActionCall, ActionCancelledError, RegisteredAction, params_fault
-from .compute import ComputeJob, ComputeSystem, JobState
+from .compute import seam as compute
+from .compute.seam import ComputeJob, ComputeSystem, JobState
 from .control import (
     ControlError,
     ControlReading,

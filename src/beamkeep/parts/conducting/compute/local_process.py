@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
-from beamkeep.workers.compute import (
+from beamkeep.parts.conducting.compute.seam import (
     Artifact,
     ComputeJob,
     ComputeNotAvailableError,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
-from beamkeep.workers.compute import (
+from beamkeep.parts.conducting.compute.seam import (
     Artifact,
     ComputeError,
     ComputeJob,

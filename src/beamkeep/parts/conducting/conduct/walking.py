@@ -7,21 +7,8 @@ import msgspec
 
 from beamkeep.contexts.operation import history
 from beamkeep.contexts.operation.advancing import BeginPass, End
-from beamkeep.contexts.operation.conducted import (
-    ConductOutcome,
-    Failure,
-    Phase,
-    Stage,
-    StepAttempt,
-)
-from beamkeep.contexts.operation.ending import (
-    ended,
-    failed,
-    lifecycle,
-    stopped,
-    unfinished,
-    walked,
-)
+from beamkeep.contexts.operation.conducted import ConductOutcome, Failure, Phase, Stage, StepAttempt
+from beamkeep.contexts.operation.ending import ended, failed, lifecycle, stopped, unfinished, walked
 from beamkeep.contexts.operation.history import Attempts, step_history, steps_in
 from beamkeep.contexts.recipe.steps import RecipeStep, makes_safe, references
 from beamkeep.contexts.seams.routes import RouteFinding, route_of

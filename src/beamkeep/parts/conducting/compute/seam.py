@@ -6,9 +6,8 @@ from typing import Protocol
 from uuid import UUID
 
 from beamkeep.kernel import Record
+from beamkeep.parts.conducting.control import Quality
 from beamkeep.schemas import Json, JsonObject
-
-from .control import Quality
 
 
 class JobState(StrEnum):

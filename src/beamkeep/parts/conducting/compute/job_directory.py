@@ -26,7 +26,7 @@ from annotated_types import Gt, MinLen
 
 from beamkeep.contexts.seams.installation import JobEntry
 from beamkeep.kernel import Record
-from beamkeep.workers.compute import (
+from beamkeep.parts.conducting.compute.seam import (
     Artifact,
     ComputeArtifactMissingError,
     ComputeJob,

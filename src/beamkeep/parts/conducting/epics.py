@@ -9,7 +9,7 @@ from decimal import Decimal
 import aioca
 from aioca.types import AugmentedValue
 
-from beamkeep.workers.signals import SignalReading
+from beamkeep.parts.conducting.signals import SignalReading
 
 from .channels.values import SEVERITIES
 

@@ -5,8 +5,7 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from beamkeep.schemas import Json
-from beamkeep.workers.control import (
+from beamkeep.parts.conducting.control import (
     ControlAccessDeniedError,
     ControlError,
     ControlReading,
@@ -14,6 +13,7 @@ from beamkeep.workers.control import (
     HandingOver,
     Quality,
 )
+from beamkeep.schemas import Json
 
 from .values import (
     ChannelType,

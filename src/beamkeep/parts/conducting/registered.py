@@ -6,17 +6,17 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import cast
 
-from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.kernel import Invalid
-from beamkeep.schemas import declare
-from beamkeep.workers.bodies import (
+from beamkeep.parts.conducting.bodies import (
     ActionCall,
     ActionCancelledError,
     Advisor,
     RegisteredAction,
 )
+from beamkeep.parts.conducting.conduct.advising import grid_walk
+from beamkeep.schemas import declare
 
 ACTIONS, ADVISORS = "beamkeep.actions", "beamkeep.advisors"
 BUILT_IN = "beamkeep"

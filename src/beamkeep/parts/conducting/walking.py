@@ -9,9 +9,6 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.conduct.known import Known
-from beamkeep.conduct.loops import AskAdvisor, advisor_failure
-from beamkeep.conduct.walking import Attach, FailStep, Skip, Start, next_action
 from beamkeep.contexts.operation.activity import ACTIVITIES, activity_lock
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, Walked
 from beamkeep.contexts.operation.conduct import AdvanceProcedureConduct
@@ -46,19 +43,22 @@ from beamkeep.contexts.run.run import RunStatus, runs
 from beamkeep.contexts.seams.routes import RouteFinding
 from beamkeep.contexts.starting.conducting import require_conductable
 from beamkeep.kernel import Refusal, replace
+from beamkeep.parts.conducting.conduct.known import Known
+from beamkeep.parts.conducting.conduct.loops import AskAdvisor, advisor_failure
+from beamkeep.parts.conducting.conduct.walking import Attach, FailStep, Skip, Start, next_action
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.store import OutcomeUnknownError, StoreUnavailableError, WorkLostError
 from beamkeep.schemas import JsonObject
 from beamkeep.telemetry import Telemetry
+from beamkeep.workers.durable import WorkQueue, WorkStoppedError
+from beamkeep.workers.leases import Holding
 
 from .bodies import Advisor, AdvisorError
-from .compute import ComputeError
+from .compute.seam import ComputeError
 from .control import ControlWriteFencedError, ControlWriteStoppedError
-from .durable import WorkQueue, WorkStoppedError
 from .effects import Effects, StepFailedError, StepRun, plain
 from .facts import ConductFacts, ConductReader
-from .leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -1,0 +1,1 @@
+"""What a deployment can switch on: one room each, and none imports another."""

@@ -1,0 +1,1 @@
+"""Conducts: control systems, observers, the walk, compute, actions and advisors."""
