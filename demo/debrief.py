@@ -6,7 +6,7 @@ from typing import Any
 from beamkeep.contexts.agent.agent import MODEL_KINDS
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
 from beamkeep.contexts.trust import seeded
-from beamkeep.models.templates import TEMPLATES
+from beamkeep.parts.agents.models.templates import TEMPLATES
 from beamkeep.testing.waiting import until
 from demo.acting import ADMINISTRATOR, Day
 from demo.model_server import MODEL, NARRATIVE, NOTICE

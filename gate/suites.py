@@ -190,9 +190,15 @@ SLICES = (
     faults(
         "clocks", 230, "clock_skew", "gates", "report", "custody", "custody_files", "scan_mutations"
     ),
-    faults("agents", 105, "proposals", "rivals", "spending", subjects=("src/beamkeep/agents/",)),
     faults(
-        "supervision", 55, "supervision", "supervision_kill", subjects=("src/beamkeep/agents/",)
+        "agents", 105, "proposals", "rivals", "spending", subjects=("src/beamkeep/parts/agents/",)
+    ),
+    faults(
+        "supervision",
+        55,
+        "supervision",
+        "supervision_kill",
+        subjects=("src/beamkeep/parts/agents/",),
     ),
     faults(
         "escalation",
@@ -269,7 +275,7 @@ SLICES = (
         "postgres-deployed",
         seconds=80,
         tests=("tests/postgres/client", "tests/postgres/runtime/test_model_agents_deployed.py"),
-        subjects=(CLIENT, "src/beamkeep/models/"),
+        subjects=(CLIENT, "src/beamkeep/parts/agents/models/"),
     ),
 )
 EVERY = (*CORE, *SLICES)

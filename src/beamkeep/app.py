@@ -22,10 +22,7 @@ from beamkeep.adapters.cosigners import CosigningReceiver
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.adapters.files.data_roots import DataRoots
-from beamkeep.adapters.language_models import language_model
 from beamkeep.adapters.olog import OlogAccount, OlogMirror
-from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
-from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.adapters.postgres.custody import PostgresCustody
@@ -38,7 +35,6 @@ from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
-from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
 from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.relay_places import PostgresRelayPlaces
@@ -51,13 +47,6 @@ from beamkeep.adapters.signers.signing import SigningStep, signer_of
 from beamkeep.adapters.signing import TreeFile
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.adapters.webhooks import HttpWebhooks
-from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
-from beamkeep.agents.caution_promoter import PromotionRules
-from beamkeep.agents.desk import ServiceDesk
-from beamkeep.agents.histories import Histories
-from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction
-from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
-from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.agent.actions import counted, explained
@@ -73,8 +62,6 @@ from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.cosigning import Cosigner, key_list
-from beamkeep.evidence.reading import DecisionEvidenceReader
-from beamkeep.evidence.replaying import Replay
 from beamkeep.feed.directory.reading import DirectoryReader
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
@@ -83,7 +70,24 @@ from beamkeep.feed.log import EventLog
 from beamkeep.feed.reading import LogReader, log_reader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
 from beamkeep.landing import landing_routes
-from beamkeep.models.budget import BudgetedModels, Prices
+from beamkeep.parts.agents.agent_writing import AgentWriter
+from beamkeep.parts.agents.caution_drafter import CAUTION_DRAFTER
+from beamkeep.parts.agents.caution_promoter import PromotionRules
+from beamkeep.parts.agents.desk import ServiceDesk
+from beamkeep.parts.agents.evidence.reading import DecisionEvidenceReader
+from beamkeep.parts.agents.evidence.replaying import Replay
+from beamkeep.parts.agents.histories import Histories
+from beamkeep.parts.agents.language_models import language_model
+from beamkeep.parts.agents.model_agent import ModelAgentRuntime, ModelReaction
+from beamkeep.parts.agents.model_agents import ModelAgentLoops, model_reaction
+from beamkeep.parts.agents.models.budget import BudgetedModels, Prices
+from beamkeep.parts.agents.postgres_log import PostgresAgentLog
+from beamkeep.parts.agents.postgres_model_calls import PostgresModelCalls
+from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
+from beamkeep.parts.agents.reactions import EventLoop, EventReaction, Reactions, TickLoop
+from beamkeep.parts.agents.run_debriefer import RUN_DEBRIEFER
+from beamkeep.parts.agents.run_supervisor import SupervisionRules
+from beamkeep.parts.agents.seeded_agents import caution_promotion, clearance_expiry, run_supervision
 from beamkeep.parts.conducting.channels.routed import control_systems
 from beamkeep.parts.conducting.compute.job_directory import ComputeKind
 from beamkeep.parts.conducting.compute.local_process import LocalProcessCompute
@@ -125,7 +129,6 @@ from beamkeep.surfaces.http.routes import HttpRoute, PublicRoute
 from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.telemetry import Telemetry, tracer
 from beamkeep.witnessing import Witness
-from beamkeep.workers.agent_writing import AgentWriter
 from beamkeep.workers.checks import Checker
 from beamkeep.workers.custody import CustodyWatch
 from beamkeep.workers.deliveries import Deliverer
@@ -134,13 +137,10 @@ from beamkeep.workers.housekeeping import Housekeeping, ListWatch, TailWatch, Wo
 from beamkeep.workers.leases import LeaseHolder
 from beamkeep.workers.minting import Minter
 from beamkeep.workers.mirroring import Mirrorer
-from beamkeep.workers.model_agents import ModelAgentLoops, model_reaction
 from beamkeep.workers.projector import Projector
-from beamkeep.workers.reactions import EventLoop, EventReaction, Reactions, TickLoop
 from beamkeep.workers.refolding import SnapshotKeeper
 from beamkeep.workers.relay import MessageBus, Relay, RelayPlaces
 from beamkeep.workers.reporting import Monitor
-from beamkeep.workers.seeded_agents import caution_promotion, clearance_expiry, run_supervision
 from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every, while_held
 

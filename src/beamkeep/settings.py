@@ -37,9 +37,15 @@ from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.seams.receivers import ENTRY, ReceiverHosts
 from beamkeep.contexts.seams.routes import ControlRoute, table_findings
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.models.budget import Price
-from beamkeep.models.provider import COMPATIBLE, NO_KEY, PUBLIC_URLS, Provider, ProviderAccount
-from beamkeep.models.templates import TEMPLATES
+from beamkeep.parts.agents.models.budget import Price
+from beamkeep.parts.agents.models.provider import (
+    COMPATIBLE,
+    NO_KEY,
+    PUBLIC_URLS,
+    Provider,
+    ProviderAccount,
+)
+from beamkeep.parts.agents.models.templates import TEMPLATES
 from beamkeep.parts.conducting.compute.job_directory import ComputeKind, JobProgram
 from beamkeep.parts.conducting.observing import EnclosureSignal, SupplySignal
 from beamkeep.witness.notes import InvalidNoteError, VerifierKey, read_key

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from beamkeep import app
 from beamkeep.__main__ import main
-from beamkeep.adapters.postgres import model_calls
-from beamkeep.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.contexts.caution.promotion import DRAFT
-from beamkeep.models.scripted import ScriptedModel
-from beamkeep.models.seam import CompletionRequest, CompletionResponse
+from beamkeep.parts.agents import postgres_model_calls as model_calls
+from beamkeep.parts.agents.desk import ModelAgent, ServiceDesk
+from beamkeep.parts.agents.models.scripted import ScriptedModel
+from beamkeep.parts.agents.models.seam import CompletionRequest, CompletionResponse
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import JsonObject
 from tests.support.model_agents import GOOD

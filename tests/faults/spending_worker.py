@@ -11,13 +11,13 @@ import sys
 from collections import Counter
 from uuid import UUID
 
-from beamkeep.adapters.postgres import model_calls
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
 from beamkeep.contexts.agent.agent import AgentBudget, ModelRef
-from beamkeep.models.budget import BudgetedModels, Prices
-from beamkeep.models.scripted import ScriptedModel
-from beamkeep.models.seam import CompletionRequest
+from beamkeep.parts.agents import postgres_model_calls as model_calls
+from beamkeep.parts.agents.models.budget import BudgetedModels, Prices
+from beamkeep.parts.agents.models.scripted import ScriptedModel
+from beamkeep.parts.agents.models.seam import CompletionRequest
+from beamkeep.parts.agents.postgres_model_calls import PostgresModelCalls
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.testing.seeds import dice, seed
 

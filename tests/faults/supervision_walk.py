@@ -13,15 +13,15 @@ from unittest.mock import patch
 from uuid import UUID
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.agents import beam as beam_module
-from beamkeep.agents import run_supervisor
-from beamkeep.agents.run_supervisor import SUPERVISOR, SupervisionRules
 from beamkeep.contexts.supply.supply import SupplyStatus
 from beamkeep.kernel import Refusal, replace
+from beamkeep.parts.agents import beam as beam_module
+from beamkeep.parts.agents import run_supervisor
+from beamkeep.parts.agents.reactions import TickLoop
+from beamkeep.parts.agents.run_supervisor import SUPERVISOR, SupervisionRules
 from beamkeep.runtime.dispatch import NO_BASIS, Basis
 from beamkeep.runtime.sending import CommandSender
 from beamkeep.testing.service import AdminClient, memory_service
-from beamkeep.workers.reactions import TickLoop
 from tests.support.agents import RULES, a_beam, a_running_run, forbid, supervisor
 
 STEPS = 120

@@ -17,8 +17,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from beamkeep.agents.run_supervisor import SUPERVISOR
 from beamkeep.contexts.run.run import RunCannotResumeError
+from beamkeep.parts.agents.run_supervisor import SUPERVISOR
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.waiting import until
 from tests.faults.conftest import Report

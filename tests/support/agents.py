@@ -7,22 +7,22 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_agent_log import MemoryAgentLog
-from beamkeep.agents.caution_promoter import PromotionRules
-from beamkeep.agents.histories import Histories
-from beamkeep.agents.resolution import AgentIdentity
-from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
 from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.trust import seeded
+from beamkeep.parts.agents.agent_writing import AgentWriter
+from beamkeep.parts.agents.caution_promoter import PromotionRules
+from beamkeep.parts.agents.histories import Histories
+from beamkeep.parts.agents.memory_log import MemoryAgentLog
+from beamkeep.parts.agents.reactions import Reactions, TickLoop
+from beamkeep.parts.agents.resolution import AgentIdentity
+from beamkeep.parts.agents.run_supervisor import SupervisionRules
+from beamkeep.parts.agents.seeded_agents import clearance_expiry, run_supervision
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.telemetry import Telemetry
-from beamkeep.workers.agent_writing import AgentWriter
-from beamkeep.workers.reactions import Reactions, TickLoop
-from beamkeep.workers.seeded_agents import clearance_expiry, run_supervision
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.making import Do
 from tests.support.examples.recipe import a_method

@@ -9,11 +9,6 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_model_calls import MemoryModelCalls
-from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
-from beamkeep.agents.desk import ModelAgent, ServiceDesk
-from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction
-from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
 from beamkeep.contexts.agent.agent import AgentBudget, ModelRef
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
@@ -27,10 +22,15 @@ from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.run.run import RunStarted, RunStopped
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.trust import seeded
-from beamkeep.models import templates
-from beamkeep.models.budget import BudgetedModels, ModelCalls, Price, Prices
-from beamkeep.models.scripted import Script, ScriptedModel
-from beamkeep.models.seam import LanguageModel
+from beamkeep.parts.agents.caution_drafter import CAUTION_DRAFTER
+from beamkeep.parts.agents.desk import ModelAgent, ServiceDesk
+from beamkeep.parts.agents.memory_model_calls import MemoryModelCalls
+from beamkeep.parts.agents.model_agent import ModelAgentRuntime, ModelReaction
+from beamkeep.parts.agents.models import templates
+from beamkeep.parts.agents.models.budget import BudgetedModels, ModelCalls, Price, Prices
+from beamkeep.parts.agents.models.scripted import Script, ScriptedModel
+from beamkeep.parts.agents.models.seam import LanguageModel
+from beamkeep.parts.agents.run_debriefer import RUN_DEBRIEFER
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope, EventStore
 from beamkeep.schemas import JsonObject

@@ -15,7 +15,7 @@ from beamkeep.adapters.signing import make_key
 from beamkeep.app import edge_options, verifier
 from beamkeep.contexts.seams.installation import Installation, JobEntry
 from beamkeep.contexts.seams.receivers import ReceiverHosts
-from beamkeep.models.budget import Price
+from beamkeep.parts.agents.models.budget import Price
 from beamkeep.settings import Settings
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import asyncpg
 import psycopg
 
-from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
@@ -26,6 +25,7 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
+from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import WHOLE_LOG

@@ -13,7 +13,6 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
 from beamkeep.adapters.memory_custody import MemoryCustody
 from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
@@ -32,6 +31,7 @@ from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace
+from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.clock import now

@@ -10,14 +10,14 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.adapters.memory_agent_log import MemoryAgentLog
-from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
+from beamkeep.parts.agents.memory_log import MemoryAgentLog
+from beamkeep.parts.agents.postgres_log import PostgresAgentLog
+from beamkeep.parts.agents.reactions import AgentLog
 from beamkeep.runtime.store import EventStore, Position
 from beamkeep.runtime.tail import WHOLE_LOG, Tail
 from beamkeep.testing.appends import CODEC, append, at, registered, updated
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service
-from beamkeep.workers.reactions import AgentLog
 
 pytestmark = pytest.mark.anyio
 

@@ -13,11 +13,11 @@ from tests.support.examples.assets import an_asset
 from tests.support.examples.federation import OWN_SITE
 
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.agents.caution_promoter import PROMOTER
-from beamkeep.agents.run_supervisor import SUPERVISOR
 from beamkeep.app import Deployment
 from beamkeep.auditing import differences
 from beamkeep.kernel import EVIDENCE, FOLDED
+from beamkeep.parts.agents.caution_promoter import PROMOTER
+from beamkeep.parts.agents.run_supervisor import SUPERVISOR
 from beamkeep.proving import verify_record
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope

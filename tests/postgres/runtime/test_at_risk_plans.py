@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from beamkeep.adapters.postgres.agent_records import result_values, results_statement
 from beamkeep.adapters.postgres.connections import PLANNING
 from beamkeep.contexts.seams.agent_records import AgentPin, ResultFilter, RiskReason
+from beamkeep.parts.agents.postgres_records import result_values, results_statement
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import ARRANGED, fresh_database

@@ -16,7 +16,6 @@ from beamkeep.app import compose
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.seams.evidence import EvidenceVerdict
-from beamkeep.evidence.replaying import Replay
 from beamkeep.kernel import (
     EVIDENCE,
     FOLDED,
@@ -27,6 +26,7 @@ from beamkeep.kernel import (
     Standing,
     replace,
 )
+from beamkeep.parts.agents.evidence.replaying import Replay
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.evidence import RELEASE
 from beamkeep.runtime.store import StoreUnavailableError

@@ -7,10 +7,9 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_model_calls import MemoryModelCalls
-from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
 from beamkeep.contexts.agent.agent import AgentBudget
-from beamkeep.models.budget import (
+from beamkeep.parts.agents.memory_model_calls import MemoryModelCalls
+from beamkeep.parts.agents.models.budget import (
     ModelCall,
     ModelCalls,
     OverBudget,
@@ -19,6 +18,7 @@ from beamkeep.models.budget import (
     Spending,
     Spent,
 )
+from beamkeep.parts.agents.postgres_model_calls import PostgresModelCalls
 from beamkeep.testing.appends import CODEC
 from beamkeep.testing.database import Database
 

@@ -12,14 +12,14 @@ from tests.unit.agents.conftest import World
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.agents.caution_promoter import PROMOTER
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import replace
+from beamkeep.parts.agents.caution_promoter import PROMOTER
+from beamkeep.parts.agents.reactions import EventLoop
+from beamkeep.parts.agents.seeded_agents import caution_promotion
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import on_record
-from beamkeep.workers.reactions import EventLoop
-from beamkeep.workers.seeded_agents import caution_promotion
 
 pytestmark = pytest.mark.anyio
 

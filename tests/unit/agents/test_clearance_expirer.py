@@ -9,7 +9,7 @@ from tests.support.agents import expirer, forbid
 from tests.support.examples.safety import an_active_clearance
 from tests.unit.agents.conftest import World
 
-from beamkeep.agents.clearance_expirer import EXPIRER
+from beamkeep.parts.agents.clearance_expirer import EXPIRER
 
 pytestmark = pytest.mark.anyio
 

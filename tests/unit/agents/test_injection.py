@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from tests.support.model_agents import GOOD, NARRATIVE, MemoryWorld, memory_world, scripted
 
-from beamkeep.models.output import clean, plain
-from beamkeep.models.scripted import ScriptedModel
+from beamkeep.parts.agents.models.output import clean, plain
+from beamkeep.parts.agents.models.scripted import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 

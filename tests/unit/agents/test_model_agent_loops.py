@@ -13,13 +13,13 @@ from tests.support.agents import reactions
 from tests.support.model_agents import GOOD, REACTIONS, MemoryWorld, memory_world, scripted
 
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.agents.desk import ModelAgent
 from beamkeep.contexts.agent.agent import ModelRef
-from beamkeep.models.seam import CompletionRequest, CompletionResponse, LanguageModel
+from beamkeep.parts.agents.desk import ModelAgent
+from beamkeep.parts.agents.model_agents import ModelAgentLoops, model_reaction
+from beamkeep.parts.agents.models.seam import CompletionRequest, CompletionResponse, LanguageModel
+from beamkeep.parts.agents.reactions import CLOSED_SECONDS, PAUSE_SECONDS, EventLoop
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC
-from beamkeep.workers.model_agents import ModelAgentLoops, model_reaction
-from beamkeep.workers.reactions import CLOSED_SECONDS, PAUSE_SECONDS, EventLoop
 
 pytestmark = pytest.mark.anyio
 

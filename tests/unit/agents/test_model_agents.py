@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from tests.support.model_agents import GOOD, NARRATIVE, MemoryWorld, memory_world, scripted
 
-from beamkeep.agents.desk import ModelAgent
-from beamkeep.agents.model_agent import LOOK_AGAIN_SECONDS
-from beamkeep.agents.resolution import Apart
 from beamkeep.contexts.agent.agent import AgentBudget
-from beamkeep.models.scripted import ScriptedReply
-from beamkeep.models.seam import (
+from beamkeep.parts.agents.desk import ModelAgent
+from beamkeep.parts.agents.model_agent import LOOK_AGAIN_SECONDS
+from beamkeep.parts.agents.models.scripted import ScriptedReply
+from beamkeep.parts.agents.models.seam import (
     LanguageModelRefusedError,
     LanguageModelTimeoutError,
     LanguageModelUnavailableError,
 )
+from beamkeep.parts.agents.resolution import Apart
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.store import Envelope
 

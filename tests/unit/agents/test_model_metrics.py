@@ -13,12 +13,12 @@ from tests.support.model_agents import (
 )
 from uuid_utils.compat import uuid7
 
-from beamkeep.agents.desk import ModelAgent, ServiceDesk
-from beamkeep.agents.model_agent import ModelAgentRuntime
 from beamkeep.contexts.agent.agent import AgentBudget
-from beamkeep.models.budget import BudgetedModels
-from beamkeep.models.scripted import ScriptedReply
-from beamkeep.models.seam import LanguageModelRefusedError, Usage
+from beamkeep.parts.agents.desk import ModelAgent, ServiceDesk
+from beamkeep.parts.agents.model_agent import ModelAgentRuntime
+from beamkeep.parts.agents.models.budget import BudgetedModels
+from beamkeep.parts.agents.models.scripted import ScriptedReply
+from beamkeep.parts.agents.models.seam import LanguageModelRefusedError, Usage
 from beamkeep.runtime.clock import now
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC

@@ -8,7 +8,7 @@ import pytest
 from tests.support.agents import a_beam, a_running_run, forbid, supervisor
 from tests.unit.agents.conftest import World
 
-from beamkeep.agents.run_supervisor import SUPERVISOR
+from beamkeep.parts.agents.run_supervisor import SUPERVISOR
 from beamkeep.testing.service import call
 
 pytestmark = pytest.mark.anyio

@@ -19,10 +19,10 @@ from tests.support.provider_server import (
 )
 
 from beamkeep.contexts.agent.agent import ModelRef
-from beamkeep.models.anthropic_messages import AnthropicModel
-from beamkeep.models.openai_api import OpenAiCompatibleModel, OpenAiModel
-from beamkeep.models.provider import MOST_ANSWER_BYTES, ProviderAccount, mask
-from beamkeep.models.seam import (
+from beamkeep.parts.agents.models.anthropic_messages import AnthropicModel
+from beamkeep.parts.agents.models.openai_api import OpenAiCompatibleModel, OpenAiModel
+from beamkeep.parts.agents.models.provider import MOST_ANSWER_BYTES, ProviderAccount, mask
+from beamkeep.parts.agents.models.seam import (
     CompletionRequest,
     LanguageModel,
     LanguageModelError,

@@ -39,13 +39,15 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.adapters.memory_model_calls import MemoryModelCalls
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import DenialReason, Record, SurfaceKind
+from beamkeep.parts.agents.memory_model_calls import MemoryModelCalls
+from beamkeep.parts.agents.reactions import EventLoop
+from beamkeep.parts.agents.seeded_agents import caution_promotion
 from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import PreconditionFailedError
 from beamkeep.runtime.store import Envelope
@@ -57,8 +59,6 @@ from beamkeep.surfaces.tools.listing import tools
 from beamkeep.testing.appends import append, at
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit, policy
-from beamkeep.workers.reactions import EventLoop
-from beamkeep.workers.seeded_agents import caution_promotion
 
 from .instructions import Instruction, instructions
 from .model_attacks import PERSON, SECRETS

@@ -13,20 +13,20 @@ from tests.support.model_agents import NARRATIVE, REACTIONS, MemoryWorld, memory
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.agents.desk import ModelAgent
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Record
-from beamkeep.models.output import clean, plain
-from beamkeep.models.scripted import ScriptedModel
-from beamkeep.models.seam import CompletionRequest
+from beamkeep.parts.agents.desk import ModelAgent
+from beamkeep.parts.agents.models.output import clean, plain
+from beamkeep.parts.agents.models.scripted import ScriptedModel
+from beamkeep.parts.agents.models.seam import CompletionRequest
+from beamkeep.parts.agents.reactions import EventLoop
+from beamkeep.parts.agents.seeded_agents import caution_promotion
 from beamkeep.runtime.store import Envelope
 from beamkeep.testing.appends import append, at
 from beamkeep.testing.installation import INSTALLATION
-from beamkeep.workers.reactions import EventLoop
-from beamkeep.workers.seeded_agents import caution_promotion
 
 from .instructions import instructions
 from .payloads import Attack, Payload, Victim, expanded

@@ -3,7 +3,6 @@ from uuid import UUID
 import pytest
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorRegistered
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
 from beamkeep.contexts.agent.agent import (
@@ -60,6 +59,7 @@ from beamkeep.kernel import (
     SurfaceKind,
     replace,
 )
+from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.testing.appends import CODEC
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.past import ME, NEW, NOW, Past

@@ -3,9 +3,8 @@
 from datetime import datetime
 from uuid import UUID
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.runtime.store import Position, Stream
-
-from .memory.store import MemoryStore
 
 
 class MemoryAgentLog:

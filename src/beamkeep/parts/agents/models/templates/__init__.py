@@ -9,7 +9,7 @@ from msgspec.json import decode
 
 from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.kernel import Record
-from beamkeep.models.seam import CompletionRequest
+from beamkeep.parts.agents.models.seam import CompletionRequest
 from beamkeep.schemas import JsonObject
 
 INTRODUCTION = (

@@ -8,12 +8,12 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.agents.desk import ModelAgent
-from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction
-from beamkeep.agents.resolution import AgentIdentity, Apart
 from beamkeep.contexts.agent.agent import AgentStatus, ListAgents, agents
 from beamkeep.contexts.run.run import RunAborted, RunCompleted, RunStopped, RunTruncated, runs
 from beamkeep.kernel import Event
+from beamkeep.parts.agents.desk import ModelAgent
+from beamkeep.parts.agents.model_agent import ModelAgentRuntime, ModelReaction
+from beamkeep.parts.agents.resolution import AgentIdentity, Apart
 from beamkeep.runtime.session import Session
 
 from .reactions import PAUSE_SECONDS, EventLoop, EventReaction, Trigger

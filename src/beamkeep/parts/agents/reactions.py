@@ -8,8 +8,8 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.agents.resolution import AgentIdentity, Apart, Resolution
 from beamkeep.kernel import AnyAggregate, Cannot, Event, Record, replace
+from beamkeep.parts.agents.resolution import AgentIdentity, Apart, Resolution
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import Session

@@ -11,7 +11,7 @@ from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.caution.promotion import CONTEXT, DRAFT, SEVERITIES, CautionDraft
 from beamkeep.contexts.operation.procedure import ListProcedures, procedures
 from beamkeep.kernel import Command
-from beamkeep.models.output import plain
+from beamkeep.parts.agents.models.output import plain
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import JsonObject

@@ -3,10 +3,9 @@
 from datetime import datetime
 from uuid import UUID
 
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.runtime.store import Position, Stream
-
-from .connections import Connections
-from .statements import Statement
 
 NOW = "SELECT clock_timestamp()"
 

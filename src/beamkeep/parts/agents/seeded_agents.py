@@ -3,17 +3,17 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from beamkeep.agents import caution_promoter, clearance_expirer, run_supervisor
-from beamkeep.agents.caution_promoter import PROMOTER, PromotionIds, PromotionRules
-from beamkeep.agents.clearance_expirer import EXPIRER
-from beamkeep.agents.histories import Histories
-from beamkeep.agents.resolution import Resolution
-from beamkeep.agents.run_supervisor import SUPERVISOR, SupervisionRules
 from beamkeep.contexts.caution.caution import CautionRegistered, ListCautions
 from beamkeep.contexts.caution.promotion import CONTEXT
 from beamkeep.contexts.decision.decision import DecisionRegistered, decisions
 from beamkeep.contexts.safety.clearance import clearances
 from beamkeep.kernel import Catalogue, Event
+from beamkeep.parts.agents import caution_promoter, clearance_expirer, run_supervisor
+from beamkeep.parts.agents.caution_promoter import PROMOTER, PromotionIds, PromotionRules
+from beamkeep.parts.agents.clearance_expirer import EXPIRER
+from beamkeep.parts.agents.histories import Histories
+from beamkeep.parts.agents.resolution import Resolution
+from beamkeep.parts.agents.run_supervisor import SUPERVISOR, SupervisionRules
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import MovedError, ReadModel
 

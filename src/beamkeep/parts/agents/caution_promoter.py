@@ -2,12 +2,7 @@
 
 from uuid import UUID
 
-from beamkeep.contexts.caution.caution import (
-    CautionStatus,
-    ListCautions,
-    TargetKind,
-    cautions,
-)
+from beamkeep.contexts.caution.caution import CautionStatus, ListCautions, TargetKind, cautions
 from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.caution.promotion import (
     CONTEXT,

@@ -14,13 +14,7 @@ from beamkeep.contexts.seams.evidence import (
     VerifiedEvidence,
     VerifyDecisionEvidence,
 )
-from beamkeep.kernel import (
-    EVIDENCE,
-    AnswerEvidence,
-    Catalogue,
-    Reader,
-    SeenObject,
-)
+from beamkeep.kernel import EVIDENCE, AnswerEvidence, Catalogue, Reader, SeenObject
 from beamkeep.runtime.store import EventStore, RowQuery, Stream
 
 from .replaying import Replay

@@ -11,17 +11,8 @@ from beamkeep.contexts.agent.agent import Agent, AgentBudget, ModelRef
 from beamkeep.contexts.decision.decision import RegisterDecision
 from beamkeep.contexts.decision.results import DECISION_KEYS
 from beamkeep.contexts.run.run import DecisionDebriefRequested
-from beamkeep.kernel import (
-    CLAIMS,
-    Allow,
-    Command,
-    ObjectScope,
-    Record,
-    SideWrite,
-    claim,
-    claim_key,
-)
-from beamkeep.models.budget import MODEL_CALLS, ModelCall
+from beamkeep.kernel import CLAIMS, Allow, Command, ObjectScope, Record, SideWrite, claim, claim_key
+from beamkeep.parts.agents.models.budget import MODEL_CALLS, ModelCall
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, UnauthorizedError
 from beamkeep.runtime.codec import Codec

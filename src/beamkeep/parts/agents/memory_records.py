@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from uuid import UUID
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.agent.actions import ACTIONS
 from beamkeep.contexts.decision.inference import INFERENCES, DecisionInference
 from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
@@ -16,9 +17,7 @@ from beamkeep.contexts.seams.agent_records import (
     ResultFilter,
     RiskReason,
 )
-from beamkeep.models.budget import MODEL_CALLS
-
-from .memory.store import MemoryStore
+from beamkeep.parts.agents.models.budget import MODEL_CALLS
 
 
 class MemoryAgentRecords:

@@ -7,14 +7,10 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from beamkeep.contexts.decision.decision import (
-    AppendInferences,
-    ConfidenceSource,
-    RegisterDecision,
-)
+from beamkeep.contexts.decision.decision import AppendInferences, ConfidenceSource, RegisterDecision
 from beamkeep.contexts.decision.inference import InferenceEntry
 from beamkeep.kernel import Command, Record, replace
-from beamkeep.models.budget import (
+from beamkeep.parts.agents.models.budget import (
     MOST_ATTEMPTS,
     PASSING,
     BudgetedModels,
@@ -24,8 +20,8 @@ from beamkeep.models.budget import (
     OverBudget,
     Postponed,
 )
-from beamkeep.models.output import clean
-from beamkeep.models.seam import (
+from beamkeep.parts.agents.models.output import clean
+from beamkeep.parts.agents.models.seam import (
     CompletionRequest,
     CompletionResponse,
     LanguageModelBudgetExceededError,
@@ -33,7 +29,7 @@ from beamkeep.models.seam import (
     LanguageModelOutputInvalidError,
     ModelAnswer,
 )
-from beamkeep.models.templates import TEMPLATES
+from beamkeep.parts.agents.models.templates import TEMPLATES
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import Json, JsonObject

@@ -5,7 +5,6 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.agents.resolution import AgentDecisionTakenError, AgentIdentity, Resolution
 from beamkeep.contexts.decision.decision import RegisterDecision
 from beamkeep.contexts.decision.results import DECISION_KEYS
 from beamkeep.kernel import (
@@ -19,6 +18,7 @@ from beamkeep.kernel import (
     claim,
     claim_key,
 )
+from beamkeep.parts.agents.resolution import AgentDecisionTakenError, AgentIdentity, Resolution
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.dispatch import Basis

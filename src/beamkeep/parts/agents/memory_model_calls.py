@@ -2,9 +2,10 @@
 
 from uuid import UUID
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.decision.inference import DecisionInference
 from beamkeep.kernel import replace
-from beamkeep.models.budget import (
+from beamkeep.parts.agents.models.budget import (
     ATTEMPT_EVERY,
     MODEL_CALLS,
     MOST_ATTEMPTS,
@@ -16,8 +17,6 @@ from beamkeep.models.budget import (
     Spending,
     Spent,
 )
-
-from .memory.store import MemoryStore
 
 
 class MemoryModelCalls:

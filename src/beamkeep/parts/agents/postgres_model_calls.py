@@ -5,7 +5,14 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.models.budget import (
+from beamkeep.adapters.postgres.append_writer import LOCKED
+from beamkeep.adapters.postgres.connections import (
+    CONNECTION_ERRORS,
+    UNAVAILABLE_ERRORS,
+    Connections,
+)
+from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.parts.agents.models.budget import (
     ATTEMPT_EVERY,
     MOST_ATTEMPTS,
     Begun,
@@ -17,10 +24,6 @@ from beamkeep.models.budget import (
     Spent,
 )
 from beamkeep.runtime.store import StoreUnavailableError
-
-from .append_writer import LOCKED
-from .connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS, Connections
-from .statements import Statement
 
 # What an agent has spent: inferences on record, and the reserves of calls that are not settled.
 SPENT = """

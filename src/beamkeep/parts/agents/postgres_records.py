@@ -6,6 +6,8 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.contexts.seams.agent_records import (
     AgentDay,
     AgentUse,
@@ -13,9 +15,6 @@ from beamkeep.contexts.seams.agent_records import (
     ResultFilter,
     RiskReason,
 )
-
-from .connections import Connections
-from .statements import Statement
 
 LAST = UUID(int=2**128 - 1)
 ID_MARGIN = timedelta(days=1)

@@ -5,8 +5,8 @@ from uuid import UUID, uuid5
 
 from beamkeep.contexts.run.logbook import AppendRunLogbookEntry, RunEntryKind
 from beamkeep.kernel import Command
-from beamkeep.models.output import plain
-from beamkeep.models.seam import LanguageModelOutputInvalidError
+from beamkeep.parts.agents.models.output import plain
+from beamkeep.parts.agents.models.seam import LanguageModelOutputInvalidError
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import JsonObject
