@@ -19,10 +19,8 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.cosigners import PATH as COSIGNING
 from beamkeep.adapters.cosigners import CosigningReceiver
-from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.adapters.files.data_roots import DataRoots
-from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.adapters.postgres.custody import PostgresCustody
@@ -37,7 +35,6 @@ from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
 from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
-from beamkeep.adapters.postgres.relay_places import PostgresRelayPlaces
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
@@ -46,7 +43,6 @@ from beamkeep.adapters.receivers import CheckpointReceiver, FileReceiver, HttpRe
 from beamkeep.adapters.signers.signing import SigningStep, signer_of
 from beamkeep.adapters.signing import TreeFile
 from beamkeep.adapters.tokens.providers import IdentityProviders
-from beamkeep.adapters.webhooks import HttpWebhooks
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.agent.actions import counted, explained
@@ -69,7 +65,6 @@ from beamkeep.feed.hints import RowTables
 from beamkeep.feed.log import EventLog
 from beamkeep.feed.reading import LogReader, log_reader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
-from beamkeep.landing import landing_routes
 from beamkeep.parts.agents.agent_writing import AgentWriter
 from beamkeep.parts.agents.caution_drafter import CAUTION_DRAFTER
 from beamkeep.parts.agents.caution_promoter import PromotionRules
@@ -99,6 +94,15 @@ from beamkeep.parts.conducting.observing import Observer
 from beamkeep.parts.conducting.registered import registered_actions, registered_advisors
 from beamkeep.parts.conducting.sources import control_system
 from beamkeep.parts.conducting.walking import Walker
+from beamkeep.parts.logbook.mirroring import Mirrorer
+from beamkeep.parts.logbook.olog import OlogAccount, OlogMirror
+from beamkeep.parts.publishing.datacite import DataciteAccount, DataciteMinter
+from beamkeep.parts.publishing.landing import landing_routes
+from beamkeep.parts.publishing.minting import Minter
+from beamkeep.parts.relay.postgres_places import PostgresRelayPlaces
+from beamkeep.parts.relay.relay import MessageBus, Relay, RelayPlaces
+from beamkeep.parts.subscriptions.deliveries import Deliverer
+from beamkeep.parts.subscriptions.webhooks import HttpWebhooks
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.clock import now
@@ -131,15 +135,11 @@ from beamkeep.telemetry import Telemetry, tracer
 from beamkeep.witnessing import Witness
 from beamkeep.workers.checks import Checker
 from beamkeep.workers.custody import CustodyWatch
-from beamkeep.workers.deliveries import Deliverer
 from beamkeep.workers.heartbeats import HeartbeatWriter, WorkerWatch
 from beamkeep.workers.housekeeping import Housekeeping, ListWatch, TailWatch, WorkWatch
 from beamkeep.workers.leases import LeaseHolder
-from beamkeep.workers.minting import Minter
-from beamkeep.workers.mirroring import Mirrorer
 from beamkeep.workers.projector import Projector
 from beamkeep.workers.refolding import SnapshotKeeper
-from beamkeep.workers.relay import MessageBus, Relay, RelayPlaces
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every, while_held
@@ -865,7 +865,7 @@ async def console_settings(settings: Settings, service: Service) -> ConsoleSetti
 def message_bus(settings: Settings, nats_url: SecretStr) -> MessageBus:
     """Return the bus to which events are relayed. Raise when its library is not installed."""
     try:
-        from beamkeep.adapters.jetstream import JetStreamBus, StreamLimits  # noqa: PLC0415
+        from beamkeep.parts.relay.jetstream import JetStreamBus, StreamLimits  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("NATS_URL is set. Install beamkeep[nats].") from None
     limits = StreamLimits(

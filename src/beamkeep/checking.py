@@ -15,10 +15,10 @@ from beamkeep.adapters.postgres.heartbeats import PostgresHeartbeats
 from beamkeep.adapters.postgres.probing import APP, PROJECTOR, READER, WITNESS, Trial, probe
 from beamkeep.app import Deployment, message_bus, verifier
 from beamkeep.contexts.trust.administrators import administrators
+from beamkeep.parts.relay.relay import BusUnavailableError
 from beamkeep.settings import Settings
 from beamkeep.workers.heartbeats import PROJECTOR as PROJECTING
 from beamkeep.workers.heartbeats import silent_workers
-from beamkeep.workers.relay import BusUnavailableError
 from beamkeep.workers.staleness import REF
 
 CLOSE = 0.85

@@ -21,10 +21,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from beamkeep.adapters.datacite import DataciteAccount
-from beamkeep.adapters.olog import OlogAccount
 from beamkeep.adapters.postgres.address import private_route
-from beamkeep.adapters.sealing import AesSecretKeeper, secret_keeper
 from beamkeep.adapters.signers.signing import Pkcs11Token
 from beamkeep.adapters.signing import SigningKey, signing_key
 from beamkeep.adapters.tokens.providers import IdentityProvider
@@ -48,6 +45,9 @@ from beamkeep.parts.agents.models.provider import (
 from beamkeep.parts.agents.models.templates import TEMPLATES
 from beamkeep.parts.conducting.compute.job_directory import ComputeKind, JobProgram
 from beamkeep.parts.conducting.observing import EnclosureSignal, SupplySignal
+from beamkeep.parts.logbook.olog import OlogAccount
+from beamkeep.parts.publishing.datacite import DataciteAccount
+from beamkeep.parts.subscriptions.sealing import AesSecretKeeper, secret_keeper
 from beamkeep.witness.notes import InvalidNoteError, VerifierKey, read_key
 from beamkeep.workers.leases import LeaseTimes
 

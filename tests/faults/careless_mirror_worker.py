@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from beamkeep.__main__ import main
-from beamkeep.adapters.olog import OlogMirror
+from beamkeep.parts.logbook.olog import OlogMirror
 
 
 async def never(self: OlogMirror, id: UUID) -> str | None:

@@ -1,6 +1,6 @@
 """The relay alone, but it publishes whatever the last message of the stream is."""
 
-from beamkeep.adapters import jetstream
+from beamkeep.parts.relay import jetstream
 from tests.faults.relay_worker import main
 
 headers_of = jetstream.headers_of

@@ -14,7 +14,6 @@ from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
-from beamkeep.adapters.webhooks import HttpWebhooks
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.feed.subscription import DELIVERIES, DELIVERING, EventDelivery
@@ -22,13 +21,14 @@ from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.reading import log_reader
 from beamkeep.kernel import replace
+from beamkeep.parts.subscriptions.deliveries import Deliverer, DeliveryTimes
+from beamkeep.parts.subscriptions.webhooks import HttpWebhooks
 from beamkeep.runtime import Service
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import ADMIN, call
 from beamkeep.testing.waiting import until
-from beamkeep.workers.deliveries import Deliverer, DeliveryTimes
 from beamkeep.workers.leases import LeaseHolder, LeaseTimes
 from tests.support.receiving import Got, LocalReceiver
 

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.kernel import Catalogue, Event, Operation, SideWrite
-from beamkeep.landing import landing_routes
+from beamkeep.parts.publishing.landing import landing_routes
 from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits

@@ -24,7 +24,6 @@ from demo.model_server import NARRATIVE, ModelServer, model_server
 from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
 from tests.support.olog import LOGBOOK, PASSWORD, USER, read_entries
 
-from beamkeep.adapters.olog import literal
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
@@ -33,6 +32,7 @@ from beamkeep.app import compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER, ShownProfile
 from beamkeep.kernel import History, One
+from beamkeep.parts.logbook.olog import literal
 from beamkeep.runtime.tail import shards
 from beamkeep.testing.calling import SurfaceAnswer
 from beamkeep.testing.cluster import Cluster

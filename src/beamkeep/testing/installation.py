@@ -2,10 +2,10 @@
 
 import msgspec
 
-from beamkeep.adapters.sealing import AesSecretKeeper
 from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
 from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.contexts.seams.routes import ControlRoute
+from beamkeep.parts.subscriptions.sealing import AesSecretKeeper
 
 ISSUER = "https://idp.test"
 FACILITY_CODE = "synchrotron"

@@ -4,11 +4,11 @@ from uuid import uuid4
 
 import pytest
 
-from beamkeep.adapters.postgres.relay_places import PostgresRelayPlaces
 from beamkeep.feed.log import LogPlace
+from beamkeep.parts.relay.postgres_places import PostgresRelayPlaces
+from beamkeep.parts.relay.relay import LastMessage, RelayPlace
 from beamkeep.runtime.store import Position
 from beamkeep.testing.database import Database
-from beamkeep.workers.relay import LastMessage, RelayPlace
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 

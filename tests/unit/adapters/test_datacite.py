@@ -9,10 +9,10 @@ from tests.support.datacite import ACCOUNT, PASSWORD, PREFIX, Registry
 from tests.support.receiving import answer
 from tests.unit.contexts.data.test_citation import CITATION
 
-from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.contexts.data.citation import JsonDocument, datacite
 from beamkeep.kernel import replace
-from beamkeep.workers.minting import RegistryRefusedError, RegistryUnreachableError
+from beamkeep.parts.publishing.datacite import DataciteAccount, DataciteMinter
+from beamkeep.parts.publishing.minting import RegistryRefusedError, RegistryUnreachableError
 
 pytestmark = pytest.mark.anyio
 DOI = f"{PREFIX}/fossils"

@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from tests.support.olog import LOGBOOK, PASSWORD, USER, Olog, id_of
 from tests.support.receiving import answer
 
-from beamkeep.adapters.olog import OlogAccount, OlogMirror, literal
 from beamkeep.kernel import replace
-from beamkeep.workers.mirroring import EntryCopy, MirrorAwayError, MirrorRefusedError
+from beamkeep.parts.logbook.mirroring import EntryCopy, MirrorAwayError, MirrorRefusedError
+from beamkeep.parts.logbook.olog import OlogAccount, OlogMirror, literal
 
 pytestmark = pytest.mark.anyio
 REAL = ("OLOG_URL", "OLOG_LOGBOOK", "OLOG_USER", "OLOG_PASSWORD")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.adapters.sealing import AesSecretKeeper, secret_keeper
+from beamkeep.parts.subscriptions.sealing import AesSecretKeeper, secret_keeper
 
 ID, OTHER = UUID(int=1), UUID(int=2)
 KEEPER = AesSecretKeeper(b"k" * 32)

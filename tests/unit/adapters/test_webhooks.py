@@ -12,13 +12,13 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests.support.certificates import certificate
 from tests.support.receiving import Got, LocalReceiver, answer
 
-from beamkeep.adapters import webhooks
-from beamkeep.adapters.sealing import AesSecretKeeper
-from beamkeep.adapters.webhooks import HttpWebhooks, is_forbidden, resolve
 from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.kernel import replace
+from beamkeep.parts.subscriptions import webhooks
+from beamkeep.parts.subscriptions.deliveries import UnreachableError, WebhookMessage
+from beamkeep.parts.subscriptions.sealing import AesSecretKeeper
+from beamkeep.parts.subscriptions.webhooks import HttpWebhooks, is_forbidden, resolve
 from beamkeep.testing.waiting import until
-from beamkeep.workers.deliveries import UnreachableError, WebhookMessage
 
 pytestmark = pytest.mark.anyio
 

@@ -21,8 +21,8 @@ from tests.support.examples.edition import (
 from tests.support.examples.federation import OWN_SITE
 from tests.support.rest_client import RestClient, rest_client
 
-from beamkeep.landing.html import LandingPage, Linked, Section, html_of
-from beamkeep.landing.routes import BURST
+from beamkeep.parts.publishing.landing.html import LandingPage, Linked, Section, html_of
+from beamkeep.parts.publishing.landing.routes import BURST
 
 pytestmark = pytest.mark.anyio
 

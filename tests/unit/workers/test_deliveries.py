@@ -14,10 +14,10 @@ from tests.support.receiving import Got, answer
 
 from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.feed.subscription import BOOKMARKS, DELIVERING, SECRETS, DeliveryStatus
+from beamkeep.parts.subscriptions import deliveries
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.testing.service import call, enrol, permit
 from beamkeep.testing.waiting import until
-from beamkeep.workers import deliveries
 from beamkeep.workers.leases import Holding
 
 pytestmark = pytest.mark.anyio

@@ -12,17 +12,17 @@ from tests.support.examples.data import a_production_dataset
 from tests.support.examples.edition import a_published_edition, mint_dataset_external_id
 from tests.support.receiving import answer
 
-from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.kernel import CLAIMS, replace
+from beamkeep.parts.publishing.datacite import DataciteAccount, DataciteMinter
+from beamkeep.parts.publishing.minting import Minter
 from beamkeep.runtime import Service
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
 from beamkeep.workers.leases import LeaseHolder, LeaseTimes
-from beamkeep.workers.minting import Minter
 
 pytestmark = pytest.mark.anyio
 

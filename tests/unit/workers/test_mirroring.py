@@ -15,16 +15,16 @@ from tests.support.receiving import answer
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
-from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.contexts.decision.logbook import MIRRORED, MIRRORING, MirroredEntry
 from beamkeep.kernel import replace
+from beamkeep.parts.logbook.mirroring import Mirrorer
+from beamkeep.parts.logbook.olog import OlogAccount, OlogMirror
 from beamkeep.runtime import Service
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
 from beamkeep.workers.leases import LeaseHolder, LeaseTimes
-from beamkeep.workers.mirroring import Mirrorer
 
 pytestmark = pytest.mark.anyio
 

@@ -11,20 +11,15 @@ from uuid import UUID, uuid4
 import pytest
 from tests.support.nats import STREAM, NatsServer, nats_server
 
-from beamkeep.adapters.jetstream import JetStreamBus, StreamLimits
 from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.feed.log import START, Followed, LogPlace, LogQuery
 from beamkeep.feed.reading import LogReader, log_reader
-from beamkeep.runtime import Service
-from beamkeep.telemetry import Telemetry
-from beamkeep.testing.appends import CODEC
-from beamkeep.testing.service import call, memory_service
-from beamkeep.testing.waiting import until
-from beamkeep.workers import relay as relaying
-from beamkeep.workers.relay import (
+from beamkeep.parts.relay import relay as relaying
+from beamkeep.parts.relay.jetstream import JetStreamBus, StreamLimits
+from beamkeep.parts.relay.relay import (
     BreakDecidedError,
     BusConflictError,
     BusMessage,
@@ -34,6 +29,11 @@ from beamkeep.workers.relay import (
     StreamRefusedError,
     UnknownPlaceError,
 )
+from beamkeep.runtime import Service
+from beamkeep.telemetry import Telemetry
+from beamkeep.testing.appends import CODEC
+from beamkeep.testing.service import call, memory_service
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 

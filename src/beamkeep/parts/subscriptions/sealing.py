@@ -8,9 +8,8 @@ from uuid import UUID, uuid4
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from beamkeep.adapters.files.private_files import read_private
 from beamkeep.contexts.seams.receivers import NewSecret
-
-from .files.private_files import read_private
 
 KEY_BYTES, NONCE_BYTES, SECRET_BYTES = 32, 12, 32
 PREFIX = "whsec_"

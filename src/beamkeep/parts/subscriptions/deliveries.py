@@ -37,8 +37,7 @@ from beamkeep.runtime.admission import Caller, UnauthorizedError
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.store import Append, EventStore, Position, WorkLostError
 from beamkeep.telemetry import Telemetry
-
-from .leases import Holding
+from beamkeep.workers.leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

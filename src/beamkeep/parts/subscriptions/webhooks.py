@@ -16,7 +16,7 @@ from typing import cast
 import httpcore2
 
 from beamkeep.contexts.seams.receivers import Receiver, ReceiverHosts
-from beamkeep.workers.deliveries import Answered, UnreachableError, WebhookMessage
+from beamkeep.parts.subscriptions.deliveries import Answered, UnreachableError, WebhookMessage
 
 from .sealing import PREFIX
 

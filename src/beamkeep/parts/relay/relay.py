@@ -21,8 +21,7 @@ from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.store import Envelope
 from beamkeep.telemetry import Telemetry
-
-from .supervision import PutOffError
+from beamkeep.workers.supervision import PutOffError
 
 PAGE_EVENTS, IN_FLIGHT = 1_000, 100
 KEEP_SECONDS = 1.0

@@ -20,9 +20,8 @@ from beamkeep.contexts.data.external_id import ExternalIdState
 from beamkeep.kernel import Fenced, Record, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
-
-from .durable import WorkQueue
-from .leases import Holding
+from beamkeep.workers.durable import WorkQueue
+from beamkeep.workers.leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

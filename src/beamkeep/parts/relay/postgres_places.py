@@ -1,11 +1,10 @@
 """The places of relays on PostgreSQL."""
 
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.feed.log import LogPlace
+from beamkeep.parts.relay.relay import RelayPlace
 from beamkeep.runtime.store import Position
-from beamkeep.workers.relay import RelayPlace
-
-from .connections import Connections
-from .statements import Statement
 
 READ = """
 SELECT transaction_id::text::bigint, position, event_id, decided, break_sequence

@@ -17,9 +17,8 @@ from beamkeep.contexts.run.run import runs
 from beamkeep.kernel import Fenced, Record, SideWrite, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
-
-from .durable import ClaimedWork, WorkQueue
-from .leases import Holding
+from beamkeep.workers.durable import ClaimedWork, WorkQueue
+from beamkeep.workers.leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -14,7 +14,7 @@ from nats.js.client import JetStreamContext
 from nats.js.errors import NotFoundError
 
 from beamkeep.kernel import Record
-from beamkeep.workers.relay import (
+from beamkeep.parts.relay.relay import (
     BusConflictError,
     BusMessage,
     BusUnavailableError,

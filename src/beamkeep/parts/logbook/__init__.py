@@ -1,0 +1,1 @@
+"""Logbooks: entries copied to the logbook of the facility."""

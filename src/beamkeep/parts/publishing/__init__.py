@@ -1,0 +1,1 @@
+"""Publishing: DOIs of datasets and editions, and the pages they lead to."""

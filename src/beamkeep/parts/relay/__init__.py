@@ -1,0 +1,1 @@
+"""The relay: every event on a message bus."""

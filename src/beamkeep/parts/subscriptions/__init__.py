@@ -1,0 +1,1 @@
+"""Subscriptions: events sent to programs of others by signed requests."""
