@@ -16,14 +16,12 @@ import structlog
 from pydantic import SecretStr
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.cosigners import PATH as COSIGNING
 from beamkeep.adapters.cosigners import CosigningReceiver
 from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.cosigning import PostgresCosigning
-from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -94,6 +92,10 @@ from beamkeep.parts.conducting.observing import Observer
 from beamkeep.parts.conducting.registered import registered_actions, registered_advisors
 from beamkeep.parts.conducting.sources import control_system
 from beamkeep.parts.conducting.walking import Walker
+from beamkeep.parts.custody.checks import Checker
+from beamkeep.parts.custody.copies import ChildCopyReader
+from beamkeep.parts.custody.postgres import PostgresCustody
+from beamkeep.parts.custody.watching import CustodyWatch
 from beamkeep.parts.logbook.mirroring import Mirrorer
 from beamkeep.parts.logbook.olog import OlogAccount, OlogMirror
 from beamkeep.parts.publishing.datacite import DataciteAccount, DataciteMinter
@@ -101,6 +103,10 @@ from beamkeep.parts.publishing.landing import landing_routes
 from beamkeep.parts.publishing.minting import Minter
 from beamkeep.parts.relay.postgres_places import PostgresRelayPlaces
 from beamkeep.parts.relay.relay import MessageBus, Relay, RelayPlaces
+from beamkeep.parts.scans.ingesting import ScanStep
+from beamkeep.parts.scans.reading import ScanReader
+from beamkeep.parts.scans.sandbox import landlock_version
+from beamkeep.parts.scans.validating import ScanLayoutReader
 from beamkeep.parts.subscriptions.deliveries import Deliverer
 from beamkeep.parts.subscriptions.webhooks import HttpWebhooks
 from beamkeep.runtime import Service
@@ -117,10 +123,6 @@ from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import Append, EventStore, ReadModel
 from beamkeep.runtime.tail import shards
-from beamkeep.scans.ingesting import ScanStep
-from beamkeep.scans.reading import ScanReader
-from beamkeep.scans.sandbox import landlock_version
-from beamkeep.scans.validating import ScanLayoutReader
 from beamkeep.seeding import ANY_INSTALLATION, prepare
 from beamkeep.settings import Settings
 from beamkeep.surfaces.console import ConsoleSettings, console_routes
@@ -133,8 +135,6 @@ from beamkeep.surfaces.http.routes import HttpRoute, PublicRoute
 from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.telemetry import Telemetry, tracer
 from beamkeep.witnessing import Witness
-from beamkeep.workers.checks import Checker
-from beamkeep.workers.custody import CustodyWatch
 from beamkeep.workers.heartbeats import HeartbeatWriter, WorkerWatch
 from beamkeep.workers.housekeeping import Housekeeping, ListWatch, TailWatch, WorkWatch
 from beamkeep.workers.leases import LeaseHolder

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from beamkeep.scans.reading import ENVIRONMENT, SECONDS
-from beamkeep.scans.sandbox import MEMORY, PROCESSOR_SECONDS
+from beamkeep.parts.scans.reading import ENVIRONMENT, SECONDS
+from beamkeep.parts.scans.sandbox import MEMORY, PROCESSOR_SECONDS
 from beamkeep.testing.seeds import seed
 from tests.faults.conftest import Report
 from tests.faults.report import size

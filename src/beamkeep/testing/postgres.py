@@ -13,7 +13,6 @@ import asyncpg
 import psycopg
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -26,6 +25,7 @@ from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
+from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import WHOLE_LOG

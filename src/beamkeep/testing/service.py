@@ -13,7 +13,6 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_custody import MemoryCustody
 from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
@@ -32,14 +31,15 @@ from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace
 from beamkeep.parts.agents.memory_records import MemoryAgentRecords
+from beamkeep.parts.custody.memory import MemoryCustody
+from beamkeep.parts.scans.ingesting import ScanStep
+from beamkeep.parts.scans.reading import ScanReader
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.clock import now
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
-from beamkeep.scans.ingesting import ScanStep
-from beamkeep.scans.reading import ScanReader
 
 from .appends import on_record
 from .data_root import data_root

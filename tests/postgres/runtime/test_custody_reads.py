@@ -9,15 +9,15 @@ import pytest
 from tests.support.examples.data import SIZE, check_of, new_dataset
 from tests.support.examples.federation import OWN_SITE
 
-from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.contexts.data.custody_reads import InvalidCustodyReportError
 from beamkeep.contexts.supply.supply import SupplyNotFoundError
+from beamkeep.parts.custody.postgres import PostgresCustody
+from beamkeep.parts.custody.watching import CustodyWatch
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service
-from beamkeep.workers.custody import CustodyWatch
 
 pytestmark = pytest.mark.anyio
 

@@ -14,13 +14,13 @@ import pytest
 from tests.support.certificates import certificate
 from tests.support.receiving import Got, LocalReceiver, answer
 
-from beamkeep.adapters import copies
-from beamkeep.adapters.copies import SHORTEST_HTTPS, ChildCopyReader
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.check import CopyToRead
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm
+from beamkeep.parts.custody import copies
+from beamkeep.parts.custody.checks import ReadProgress
+from beamkeep.parts.custody.copies import SHORTEST_HTTPS, ChildCopyReader
 from beamkeep.testing.waiting import until
-from beamkeep.workers.checks import ReadProgress
 from beamkeep_client.checksums import CheckedFile, FoundBytes, identity_of, tree_digest
 
 pytestmark = pytest.mark.anyio

@@ -26,8 +26,8 @@ import h5py
 import msgspec
 import numpy as np
 
-from beamkeep.scans.child import Channel, rehearse, serve
-from beamkeep.scans.reading import MOST_ANSWERED, SECONDS, FoundScan, Told
+from beamkeep.parts.scans.child import Channel, rehearse, serve
+from beamkeep.parts.scans.reading import MOST_ANSWERED, SECONDS, FoundScan, Told
 from beamkeep.testing.seeds import dice
 
 from . import files

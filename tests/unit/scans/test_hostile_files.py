@@ -17,7 +17,7 @@ from beamkeep.contexts.data.scan_file import (
     ScanFileNotFoundError,
 )
 from beamkeep.kernel import Refusal
-from beamkeep.scans.hdf5 import MOST_READ
+from beamkeep.parts.scans.hdf5 import MOST_READ
 
 from . import files
 from .test_layouts import only, read, refused, scan

@@ -23,7 +23,7 @@ from beamkeep.contexts.data.scan_file import (
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, DatasetPart, tree_digest
 from beamkeep.kernel import Refusal
-from beamkeep.scans.reading import ScanReader
+from beamkeep.parts.scans.reading import ScanReader
 
 from . import files
 

@@ -5,8 +5,8 @@ import resource
 import subprocess
 import sys
 
-from beamkeep.scans import sandbox
-from beamkeep.scans.reading import ENVIRONMENT
+from beamkeep.parts.scans import sandbox
+from beamkeep.parts.scans.reading import ENVIRONMENT
 
 PROGRAM = """
 import ctypes, json, mmap, os, signal, socket, sys
@@ -64,7 +64,7 @@ def test_landlock_alone_refuses_files_where_the_kernel_has_it() -> None:
     """Without the list of calls, Landlock must refuse what it knows."""
     told = run(
         "import os\n"
-        "from beamkeep.scans import sandbox\n"
+        "from beamkeep.parts.scans import sandbox\n"
         "sandbox._restrict_calls = lambda: None\n"
         "version = sandbox.close_process()\n"
         "try:\n    os.open('/etc/passwd', os.O_RDONLY); opened = True\n"
@@ -77,7 +77,7 @@ def test_landlock_alone_refuses_files_where_the_kernel_has_it() -> None:
 def test_a_process_with_a_second_thread_is_not_closed() -> None:
     told = run(
         "import threading\n"
-        "from beamkeep.scans.sandbox import close_process\n"
+        "from beamkeep.parts.scans.sandbox import close_process\n"
         "stop = threading.Event()\n"
         "threading.Thread(target=stop.wait).start()\n"
         "try:\n    close_process()\n"

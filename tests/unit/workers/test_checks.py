@@ -14,7 +14,6 @@ import h5py
 import numpy as np
 import pytest
 
-from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
@@ -29,15 +28,16 @@ from beamkeep.contexts.data.check import (
 )
 from beamkeep.contexts.seams.work import WORK_STATES
 from beamkeep.kernel import replace
+from beamkeep.parts.custody.checks import Checker, CopyReader, LayoutReader, ReadProgress
+from beamkeep.parts.custody.copies import ChildCopyReader
+from beamkeep.parts.scans.reading import ScanReader
+from beamkeep.parts.scans.validating import ScanLayoutReader
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import WorkLostError
-from beamkeep.scans.reading import ScanReader
-from beamkeep.scans.validating import ScanLayoutReader
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
-from beamkeep.workers.checks import Checker, CopyReader, LayoutReader, ReadProgress
 from beamkeep.workers.leases import Holding, LeaseHolder, LeaseTimes
 from beamkeep_client.checksums import tree_digest
 

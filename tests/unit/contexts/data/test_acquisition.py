@@ -45,7 +45,7 @@ from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.kernel import Many, Refusal, SideWrite, claim, replace
-from beamkeep.scans.layouts import DATA_EXCHANGE, NXMX, NXTOMO
+from beamkeep.parts.scans.layouts import DATA_EXCHANGE, NXMX, NXTOMO
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.schemas.declaring import declare
 from beamkeep.testing.past import ABSENT, LATER, NEW, NOW, Past

@@ -61,7 +61,7 @@ from beamkeep.contexts.supply.supply import (
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import CLAIMS, Claim, Event, Insert, claim_key, replace
-from beamkeep.scans.reading import ScanReader
+from beamkeep.parts.scans.reading import ScanReader
 from beamkeep.testing.data_root import data_root
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.past import ABSENT, NEW, NOW
@@ -137,7 +137,7 @@ def a_reading(*entries: ScanEntry, **more: Any) -> ScanReading:
         "checksum": ONE_FILE,
         "byte_size": 100,
         "parts": (),
-        "reader": "beamkeep.scans 1",
+        "reader": "beamkeep.parts.scans 1",
     }
     return ScanReading(**told | more)
 

@@ -50,7 +50,7 @@ MOST_FILES = 1_000
 MOST_OF_ENTRY = 32 << 10
 LONGEST_URI = 2048
 BLOCK = 1 << 20
-READER = "beamkeep.scans 1"
+READER = "beamkeep.parts.scans 1"
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "HDF5_PLUGIN_PRELOAD": "::"}
 """One thread, since a thread closes only itself; and no filters from files."""
 
@@ -283,7 +283,7 @@ async def _closed_process() -> AsyncGenerator[ClosedProcess]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-m", "beamkeep.scans.child", str(theirs.fileno())),
+            *(sys.executable, "-I", "-m", "beamkeep.parts.scans.child", str(theirs.fileno())),
             env=ENVIRONMENT,
             pass_fds=(theirs.fileno(),),
             stdin=asyncio.subprocess.DEVNULL,

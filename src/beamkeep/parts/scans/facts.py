@@ -7,15 +7,7 @@ from typing import Any
 from h5py import h5d
 
 from .entries import EntryGroup, find_entries, text_or_none
-from .hdf5 import (
-    LIBRARY_ERRORS,
-    MOST_FILES,
-    Elsewhere,
-    Frames,
-    ScanError,
-    ScanFile,
-    Unreadable,
-)
+from .hdf5 import LIBRARY_ERRORS, MOST_FILES, Elsewhere, Frames, ScanError, ScanFile, Unreadable
 from .layouts import ANGSTROM, DATA_EXCHANGE, DEGREES, KEV_ANGSTROM, KINDS, Units
 
 MOST_ENTRIES = 64

@@ -38,9 +38,8 @@ from beamkeep.contexts.data.shapes import ChecksumAlgorithm
 from beamkeep.kernel import Cannot, Command, SideWrite, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
+from beamkeep.workers.leases import Holding
 from beamkeep_client.checksums import CheckedFile, FileMark, FoundBytes
-
-from .leases import Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

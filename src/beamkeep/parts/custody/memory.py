@@ -3,15 +3,14 @@
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.data.custody import view_of
 from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy
 from beamkeep.contexts.data.judging import CustodyRow, custody_row, totals_of
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
 from beamkeep.kernel import Reader
-from beamkeep.workers.custody import as_if_up
-
-from .memory.store import MemoryStore
+from beamkeep.parts.custody.watching import as_if_up
 
 
 class MemoryCustody:

@@ -8,16 +8,15 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.adapters.postgres.tables import parsed_rows, read_columns
 from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy, distributions
 from beamkeep.contexts.data.judging import CustodyRow, totals_of
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
+from beamkeep.parts.custody.watching import CustodyFacts
 from beamkeep.runtime.codec import encode
-from beamkeep.workers.custody import CustodyFacts
-
-from .connections import Connections
-from .statements import Statement
-from .tables import parsed_rows, read_columns
 
 OWN_COPY = f"""
    AND EXISTS (SELECT 1 FROM bk.events v

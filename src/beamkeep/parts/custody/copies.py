@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.check import CopyToRead
 from beamkeep.contexts.seams.receivers import ReceiverHosts
-from beamkeep.workers.checks import ReadProgress
+from beamkeep.parts.custody.checks import ReadProgress
 from beamkeep_client.checksums import CheckedFile, FileMark, FileOnHost, FoundBytes
 
-CHILD = "beamkeep.adapters.copies_child"
+CHILD = "beamkeep.parts.custody.copies_child"
 INHERITED = ("SSL_CERT_FILE", "SSL_CERT_DIR", "BEAMKEEP_HOST_NAME")
 """The settings that a child inherits: which certificates it trusts, and the name of its host."""
 STALL_SECONDS = 600.0

@@ -1,0 +1,1 @@
+"""Custody: how well data are kept, and checks of their copies."""
