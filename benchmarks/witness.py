@@ -12,13 +12,13 @@ from threading import Thread
 from typing import Any, Self
 
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
-from beamkeep.adapters.postgres.witness import READING, PostgresWitness
-from beamkeep.adapters.signing import make_key, signing_key
-from beamkeep.proving import CORES, verify_record
+from beamkeep.parts.witness.keys import make_key, signing_key
+from beamkeep.parts.witness.postgres import READING, PostgresWitness
+from beamkeep.parts.witness.proving import CORES, verify_record
+from beamkeep.parts.witness.signing import POLL_SECONDS, Witness
+from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.runtime.clock import now
 from beamkeep.testing.witness import NAME, ORIGIN
-from beamkeep.witness.leaves import Tree
-from beamkeep.witnessing import POLL_SECONDS, Witness
 
 from .append import load, ours_step
 from .loading import load_visits

@@ -183,7 +183,7 @@ SLICES = (
         "witness",
         90,
         *("alterations", "witness", "tampering", "day_of_agents"),
-        subjects=("src/beamkeep/witness",),
+        subjects=("src/beamkeep/parts/witness/trees",),
     ),
     faults("exchange", 90, "two_sites", subjects=("src/beamkeep/contexts/exchange/",)),
     faults("history", 70, "history", "idempotency_storm", subjects=("src/beamkeep/runtime/",)),
@@ -232,7 +232,7 @@ SLICES = (
         "restore",
         220,
         "restore_page",
-        subjects=(POSTGRES, "src/beamkeep/proving.py", "src/beamkeep/checking.py"),
+        subjects=(POSTGRES, "src/beamkeep/parts/witness/proving.py", "src/beamkeep/checking.py"),
     ),
     pages("reference", 40, "reference_page", subjects=("src/beamkeep/surfaces/reference_page/",)),
     Suite(

@@ -153,7 +153,7 @@ def check(token: TextIO | None) -> None:
     from beamkeep.adapters.postgres.ledger import ledger
     from beamkeep.auditing import differences
     from beamkeep.checking import deployment_faults
-    from beamkeep.proving import witness_faults
+    from beamkeep.parts.witness.proving import witness_faults
 
     settings = _settings()
 
@@ -299,7 +299,7 @@ def verify(checkpoints: TextIO | None, keys: TextIO | None, accepted: tuple[str,
     difference. Compare grants, standings and claims with the events. Exit code 1 means that the
     record differs, or that an anchor or a redaction was not accepted.
     """
-    from beamkeep.proving import verify_record
+    from beamkeep.parts.witness.proving import verify_record
     from beamkeep.settings import DatabaseSettings
 
     settings = _read(DatabaseSettings)
@@ -337,8 +337,8 @@ def anchor(reason: str, diverged: bool) -> None:
     Compute the log again and compare it with what was signed last. If the log is shorter, a new
     tree begins, and its first leaf names the reason and the last checkpoint.
     """
-    from beamkeep.proving import anchor_trees
-    from beamkeep.witnessing import WitnessRefusedError
+    from beamkeep.parts.witness.proving import anchor_trees
+    from beamkeep.parts.witness.signing import WitnessRefusedError
 
     settings = _settings()
     try:
@@ -362,7 +362,7 @@ def redact(table: str, key: str, reason: str) -> None:
 
     Checkpoints of the log stay valid. Events cannot be removed.
     """
-    from beamkeep.adapters.postgres.witness_proving import redact as remove
+    from beamkeep.parts.witness.postgres_proving import redact as remove
     from beamkeep.settings import DatabaseSettings
 
     settings = _read(DatabaseSettings)
@@ -387,7 +387,7 @@ def witness_key(name: str, file: Path) -> None:
     NAME is how others know the key, such as control.example.org/north-ring/witness. FILE is
     created and must not exist.
     """
-    from beamkeep.adapters.signing import make_key
+    from beamkeep.parts.witness.keys import make_key
 
     try:
         click.echo(make_key(name, file).key().text)
@@ -405,9 +405,9 @@ def end_witness_key(key: str, leaked: bool) -> None:
     KEY is the verifier key, as `witness-key` has printed it. What only a revoked key has signed
     proves nothing.
     """
-    from beamkeep.adapters.postgres.cosigning import end_key
+    from beamkeep.parts.witness.postgres_cosigning import end_key
+    from beamkeep.parts.witness.trees.notes import InvalidNoteError, read_key
     from beamkeep.settings import DatabaseSettings
-    from beamkeep.witness.notes import InvalidNoteError, read_key
 
     settings = _read(DatabaseSettings)
     url = settings.migration_database_url or settings.database_url
@@ -475,7 +475,7 @@ APPLY = click.option("--apply", is_flag=True, help="Apply the changes (default: 
 @APPLY
 def yaml(file: Path, apply: bool) -> None:
     """Import a beamline that a YAML or JSON file describes."""
-    from beamkeep.importing.importer import run
+    from beamkeep.parts.importing.importer import run
 
     run(file, apply)
 
@@ -486,7 +486,7 @@ def yaml(file: Path, apply: bool) -> None:
 @click.option("--facility", required=True, help="Code of the facility of the devices.")
 def happi(file: Path, apply: bool, facility: str) -> None:
     """Import the devices of a happi database."""
-    from beamkeep.importing.importer import run
+    from beamkeep.parts.importing.importer import run
 
     run(file, apply, facility)
 

@@ -16,12 +16,9 @@ import structlog
 from pydantic import SecretStr
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.cosigners import PATH as COSIGNING
-from beamkeep.adapters.cosigners import CosigningReceiver
 from beamkeep.adapters.extras import MissingExtraError
 from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
-from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -34,12 +31,7 @@ from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
 from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.adapters.postgres.witness import READING, PostgresWitness
-from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
-from beamkeep.adapters.receivers import CheckpointReceiver, FileReceiver, HttpReceiver
-from beamkeep.adapters.signers.signing import SigningStep, signer_of
-from beamkeep.adapters.signing import TreeFile
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
@@ -55,7 +47,6 @@ from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.cosigning import Cosigner, key_list
 from beamkeep.feed.directory.reading import DirectoryReader
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
@@ -96,6 +87,7 @@ from beamkeep.parts.custody.checks import Checker
 from beamkeep.parts.custody.copies import ChildCopyReader
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.parts.custody.watching import CustodyWatch
+from beamkeep.parts.exchange.signers.signing import SigningStep, signer_of
 from beamkeep.parts.logbook.mirroring import Mirrorer
 from beamkeep.parts.logbook.olog import OlogAccount, OlogMirror
 from beamkeep.parts.publishing.datacite import DataciteAccount, DataciteMinter
@@ -109,6 +101,15 @@ from beamkeep.parts.scans.sandbox import landlock_version
 from beamkeep.parts.scans.validating import ScanLayoutReader
 from beamkeep.parts.subscriptions.deliveries import Deliverer
 from beamkeep.parts.subscriptions.webhooks import HttpWebhooks
+from beamkeep.parts.witness.cosigners import PATH as COSIGNING
+from beamkeep.parts.witness.cosigners import CosigningReceiver
+from beamkeep.parts.witness.cosigning import Cosigner, key_list
+from beamkeep.parts.witness.keys import TreeFile
+from beamkeep.parts.witness.postgres import READING, PostgresWitness
+from beamkeep.parts.witness.postgres_cosigning import PostgresCosigning
+from beamkeep.parts.witness.postgres_reading import PostgresWitnessReader
+from beamkeep.parts.witness.receivers import CheckpointReceiver, FileReceiver, HttpReceiver
+from beamkeep.parts.witness.signing import Witness
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.clock import now
@@ -134,7 +135,6 @@ from beamkeep.surfaces.http.pages import application, metrics_application
 from beamkeep.surfaces.http.routes import HttpRoute, PublicRoute
 from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.telemetry import Telemetry, tracer
-from beamkeep.witnessing import Witness
 from beamkeep.workers.heartbeats import HeartbeatWriter, WorkerWatch
 from beamkeep.workers.housekeeping import Housekeeping, ListWatch, TailWatch, WorkWatch
 from beamkeep.workers.leases import LeaseHolder

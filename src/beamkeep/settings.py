@@ -22,8 +22,6 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.postgres.address import private_route
-from beamkeep.adapters.signers.signing import Pkcs11Token
-from beamkeep.adapters.signing import SigningKey, signing_key
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.contexts.federation.facility import CODE
@@ -45,10 +43,12 @@ from beamkeep.parts.agents.models.provider import (
 from beamkeep.parts.agents.models.templates import TEMPLATES
 from beamkeep.parts.conducting.compute.job_directory import ComputeKind, JobProgram
 from beamkeep.parts.conducting.observing import EnclosureSignal, SupplySignal
+from beamkeep.parts.exchange.signers.signing import Pkcs11Token
 from beamkeep.parts.logbook.olog import OlogAccount
 from beamkeep.parts.publishing.datacite import DataciteAccount
 from beamkeep.parts.subscriptions.sealing import AesSecretKeeper, secret_keeper
-from beamkeep.witness.notes import InvalidNoteError, VerifierKey, read_key
+from beamkeep.parts.witness.keys import SigningKey, signing_key
+from beamkeep.parts.witness.trees.notes import InvalidNoteError, VerifierKey, read_key
 from beamkeep.workers.leases import LeaseTimes
 
 

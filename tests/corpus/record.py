@@ -20,12 +20,12 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.parts.custody.memory import MemoryCustody
+from beamkeep.parts.witness.memory import MemoryWitness
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoredEvent

@@ -13,7 +13,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from beamkeep.adapters.postgres.fence import faults
-from beamkeep.proving import anchor_trees
+from beamkeep.parts.witness.proving import anchor_trees
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.waiting import until
 from tests.faults.ground import Ground

@@ -8,9 +8,10 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from beamkeep.adapters.signing import make_key
 from beamkeep.kernel import EVIDENCE, AnswerEvidence
-from beamkeep.proving import verify_record
+from beamkeep.parts.witness.keys import make_key
+from beamkeep.parts.witness.proving import verify_record
+from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.evidence import STAMPED
 from beamkeep.runtime.tail import WHOLE_LOG
@@ -20,7 +21,6 @@ from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import PREPARED, fresh_database, postgres_service
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import AdminClient, call, enrol
-from beamkeep.witness.leaves import Tree
 from tests.faults.conftest import Report
 from tests.faults.report import rounds
 from tests.faults.test_day_of_agents import BESIDE

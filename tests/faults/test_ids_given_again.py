@@ -10,8 +10,10 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
-from beamkeep.adapters.postgres.witness import READING, PostgresWitness
-from beamkeep.adapters.signing import make_key, signing_key
+from beamkeep.parts.witness.keys import make_key, signing_key
+from beamkeep.parts.witness.postgres import READING, PostgresWitness
+from beamkeep.parts.witness.signing import Witness
+from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.runtime.clock import now
 from beamkeep.runtime.store import BEGINNING, StoreUnavailableError
 from beamkeep.runtime.tail import WHOLE_LOG
@@ -19,8 +21,6 @@ from beamkeep.testing.appends import append, at, registered
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.witness import NAME, ORIGIN, follow
-from beamkeep.witness.leaves import Tree
-from beamkeep.witnessing import Witness
 from tests.faults.auditor import read_log
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.test_witness import kept_notes, verified

@@ -16,17 +16,17 @@ from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.adapters.signing import SignedTree, signing_key
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import replace
+from beamkeep.parts.witness.keys import SignedTree, signing_key
+from beamkeep.parts.witness.signing import WitnessRefusedError
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.notes import read_note
+from beamkeep.parts.witness.trees.tree import EMPTY_ROOT
 from beamkeep.testing.cluster import Cluster, ClusterError
 from beamkeep.testing.database import Database
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.witness import follow
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.notes import read_note
-from beamkeep.witness.tree import EMPTY_ROOT
-from beamkeep.witnessing import WitnessRefusedError
 from beamkeep.workers.projector import Projector
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log
 from tests.faults.conftest import Report

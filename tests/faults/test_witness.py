@@ -15,10 +15,13 @@ import pytest
 from benchmarks.loading import load_visits
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.witness import READING
-from beamkeep.adapters.postgres.witness_proving import PostgresProving
-from beamkeep.adapters.signing import make_key, signing_key
-from beamkeep.proving import Anchoring, verify_record
+from beamkeep.parts.witness.keys import make_key, signing_key
+from beamkeep.parts.witness.postgres import READING
+from beamkeep.parts.witness.postgres_proving import PostgresProving
+from beamkeep.parts.witness.proving import Anchoring, verify_record
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.notes import read_note, read_notes
+from beamkeep.parts.witness.trees.tree import root_of
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.cluster import Cluster, await_paused
 from beamkeep.testing.database import Database
@@ -32,9 +35,6 @@ from beamkeep.testing.postgres import (
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.waiting import until
 from beamkeep.testing.witness import NAME, ORIGIN, follow
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.notes import read_note, read_notes
-from beamkeep.witness.tree import root_of
 from tests.faults.conftest import Report
 from tests.faults.report import ROOT, asked, rounds
 from tests.faults.witness_worker import BROKEN, FORGETFUL, HASTY, REFUSED, SOUND

@@ -10,16 +10,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from beamkeep import witnessing
-from beamkeep.adapters.postgres import witness as statements
 from beamkeep.adapters.postgres.connections import OneConnection
 from beamkeep.adapters.postgres.statements import Statement
-from beamkeep.adapters.postgres.witness import READING, PostgresWitness
-from beamkeep.adapters.signing import SigningKey, signing_key
+from beamkeep.parts.witness import postgres as statements
+from beamkeep.parts.witness import signing as witnessing
+from beamkeep.parts.witness.keys import SigningKey, signing_key
+from beamkeep.parts.witness.postgres import READING, PostgresWitness
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.notes import Checkpoint, NoteSigner
 from beamkeep.runtime.clock import now
 from beamkeep.testing.witness import ORIGIN, SignedInMemory
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.notes import Checkpoint, NoteSigner
 
 SOUND, FORGETFUL, HASTY = "sound", "forgetful", "hasty"
 REFUSED, BROKEN = "refused\n", "broken\n"

@@ -20,9 +20,9 @@ from uuid import uuid4
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
-from beamkeep.adapters.memory_witness import SIGNER
 from beamkeep.adapters.postgres.migrate import STANDING
-from beamkeep.adapters.signing import make_key
+from beamkeep.parts.witness.keys import make_key
+from beamkeep.parts.witness.memory import SIGNER
 
 from .cluster import Cluster
 from .data_root import data_root

@@ -13,7 +13,6 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.data.scan_file import ReadScanFile
@@ -34,6 +33,7 @@ from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.parts.custody.memory import MemoryCustody
 from beamkeep.parts.scans.ingesting import ScanStep
 from beamkeep.parts.scans.reading import ScanReader
+from beamkeep.parts.witness.memory import MemoryWitness
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.clock import now

@@ -7,8 +7,6 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from beamkeep.adapters.signers.memory import MemorySigner
-from beamkeep.adapters.signers.signing import SigningStep
 from beamkeep.contexts.federation.signatures import (
     SignaturePrefix,
     SignMessage,
@@ -16,6 +14,8 @@ from beamkeep.contexts.federation.signatures import (
     key_fingerprint,
     message_of,
 )
+from beamkeep.parts.exchange.signers.memory import MemorySigner
+from beamkeep.parts.exchange.signers.signing import SigningStep
 from beamkeep.schemas import Json
 
 OWN_KEYS = ("own-1", "own-2", "own-3", "own-4")

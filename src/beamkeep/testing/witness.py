@@ -4,21 +4,21 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from beamkeep.adapters.memory_witness import ORIGIN, SIGNER
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
-from beamkeep.adapters.postgres.witness import READING, PostgresWitness
-from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
-from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
 from beamkeep.contexts.seams.witnessed import (
     EventProof,
     GetEventProof,
     ListCheckpoints,
     SignedCheckpoint,
 )
+from beamkeep.parts.witness.keys import SignedTree, SigningKey, TreeFile
+from beamkeep.parts.witness.memory import ORIGIN, SIGNER
+from beamkeep.parts.witness.postgres import READING, PostgresWitness
+from beamkeep.parts.witness.postgres_reading import PostgresWitnessReader
+from beamkeep.parts.witness.signing import SIGN_EVERY, Witness
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.notes import NoteSigner
 from beamkeep.runtime.clock import now
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.notes import NoteSigner
-from beamkeep.witnessing import SIGN_EVERY, Witness
 
 from .database import Database
 

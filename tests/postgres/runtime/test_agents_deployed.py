@@ -18,7 +18,7 @@ from beamkeep.auditing import differences
 from beamkeep.kernel import EVIDENCE, FOLDED
 from beamkeep.parts.agents.caution_promoter import PROMOTER
 from beamkeep.parts.agents.run_supervisor import SUPERVISOR
-from beamkeep.proving import verify_record
+from beamkeep.parts.witness.proving import verify_record
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope
 from beamkeep.runtime.tail import WHOLE_LOG

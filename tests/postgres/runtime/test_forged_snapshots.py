@@ -19,7 +19,7 @@ from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.starting.checks import RunRequiresPermittedEnclosureError
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import replace
-from beamkeep.proving import verify_record
+from beamkeep.parts.witness.proving import verify_record
 from beamkeep.runtime.session import SNAPSHOT_EVERY
 from beamkeep.runtime.store import LoadedStream
 from beamkeep.testing.appends import append, at

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 import psycopg
 
 from beamkeep.contexts.feed.subscription import SLOTS
+from beamkeep.parts.witness.trees.tree import leaf_hash
 from beamkeep.testing.database import Database
-from beamkeep.witness.tree import leaf_hash
 
 PAGE = Path(__file__).parents[3] / "docs" / "explanations" / "integrity.md"
 HEADING = "## What verification does not find"

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.witness import READING
-from beamkeep.adapters.postgres.witness_proving import PostgresProving
-from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
-from beamkeep.adapters.receivers import CheckpointReceiver
-from beamkeep.adapters.signing import TreeFile, make_key, signing_key
-from beamkeep.proving import Anchoring
+from beamkeep.parts.witness.keys import TreeFile, make_key, signing_key
+from beamkeep.parts.witness.postgres import READING
+from beamkeep.parts.witness.postgres_proving import PostgresProving
+from beamkeep.parts.witness.postgres_reading import PostgresWitnessReader
+from beamkeep.parts.witness.proving import Anchoring
+from beamkeep.parts.witness.receivers import CheckpointReceiver
+from beamkeep.parts.witness.signing import SIGN_EVERY, Witness
+from beamkeep.parts.witness.trees.leaves import StoredCheckpoint, Tree
+from beamkeep.parts.witness.trees.notes import read_note
 from beamkeep.testing.database import Database
 from beamkeep.testing.waiting import until
 from beamkeep.testing.witness import NAME, ORIGIN
-from beamkeep.witness.leaves import StoredCheckpoint, Tree
-from beamkeep.witness.notes import read_note
-from beamkeep.witnessing import SIGN_EVERY, Witness
 
 # The rows of a run and of a decision, and a zone: each statement is one transaction.
 WRITE_EVENT = """

@@ -14,15 +14,15 @@ from tests.postgres.witness.conftest import (
 )
 from tests.postgres.witness.test_following import forget_the_end
 
-from beamkeep.adapters.receivers import FileReceiver
-from beamkeep.adapters.signing import make_key
 from beamkeep.contexts.seams.witnessed import GetEventProof
-from beamkeep.proving import verify_record
+from beamkeep.parts.witness.keys import make_key
+from beamkeep.parts.witness.proving import verify_record
+from beamkeep.parts.witness.receivers import FileReceiver
+from beamkeep.parts.witness.signing import SIGN_EVERY, WitnessRefusedError
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.notes import read_note, read_notes
+from beamkeep.parts.witness.trees.tree import leaf_hash
 from beamkeep.testing.database import Database
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.notes import read_note, read_notes
-from beamkeep.witness.tree import leaf_hash
-from beamkeep.witnessing import SIGN_EVERY, WitnessRefusedError
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.postgres.witness.conftest import ORIGIN, WRITE_EVENT, Following
 from tests.support.examples import EXAMPLES
 
-from beamkeep.adapters.memory_witness import SIGNER, leaf_of
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.contexts.seams.witnessed import (
     EventDiffersError,
@@ -25,10 +24,11 @@ from beamkeep.contexts.seams.witnessed import (
     WitnessedTree,
 )
 from beamkeep.feed.log import LogQuery
+from beamkeep.parts.witness.memory import SIGNER, leaf_of
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.notes import Form, NoteSigner, read_note
+from beamkeep.parts.witness.trees.tree import leaf_hash, root_by_inclusion
 from beamkeep.testing.service import AdminClient, memory_service
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.notes import Form, NoteSigner, read_note
-from beamkeep.witness.tree import leaf_hash, root_by_inclusion
 
 pytestmark = pytest.mark.anyio
 

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from tests.postgres.witness.conftest import WRITE_EVENT, Following, without_rows
 
-from beamkeep.adapters.cosigners import CosigningReceiver
-from beamkeep.adapters.receivers import HttpReceiver, NotSentError
+from beamkeep.parts.witness.cosigners import CosigningReceiver
+from beamkeep.parts.witness.receivers import HttpReceiver, NotSentError
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.notes import read_note
 from beamkeep.testing.server import free_port
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.notes import read_note
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -5,10 +5,10 @@ import time
 import httpx2
 import pytest
 
+from beamkeep.parts.witness.trees.notes import read_key, read_note, read_notes
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import running_server
 from beamkeep.testing.witness import NAME
-from beamkeep.witness.notes import read_key, read_note, read_notes
 
 pytestmark = pytest.mark.postgres
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from beamkeep.adapters.signing import make_key
+from beamkeep.parts.witness.keys import make_key
+from beamkeep.parts.witness.trees.notes import Checkpoint, Form, NoteSigner, read_key, read_note
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import running_server
 from beamkeep.testing.waiting import until
-from beamkeep.witness.notes import Checkpoint, Form, NoteSigner, read_key, read_note
 
 pytestmark = pytest.mark.postgres
 

@@ -15,13 +15,13 @@ from tests.postgres.witness.conftest import (
 )
 
 from beamkeep.__main__ import end_witness_key, redact, verify
-from beamkeep.adapters.signing import make_key
-from beamkeep.proving import verify_record
+from beamkeep.parts.witness.keys import make_key
+from beamkeep.parts.witness.proving import verify_record
+from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import PREPARED, fresh_database
 from beamkeep.testing.seeds import dice, seed
-from beamkeep.witness.leaves import Tree
 
 pytestmark = pytest.mark.postgres
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from beamkeep.adapters.files.private_files import OpenKeyFileError, read_private
-from beamkeep.adapters.signing import make_key, signing_key
 from beamkeep.parts.subscriptions.sealing import secret_keeper
+from beamkeep.parts.witness.keys import make_key, signing_key
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from beamkeep.adapters.signers.key_files import KeyFileSigner
-from beamkeep.adapters.signers.memory import MemorySigner
-from beamkeep.adapters.signers.pkcs11_token import Pkcs11Signer
-from beamkeep.adapters.signers.signing import Pkcs11Token, SigningStep, signer_of
 from beamkeep.contexts.federation.signatures import Signer, SignerUnavailableError, SignMessage
+from beamkeep.parts.exchange.signers.key_files import KeyFileSigner
+from beamkeep.parts.exchange.signers.memory import MemorySigner
+from beamkeep.parts.exchange.signers.pkcs11_token import Pkcs11Signer
+from beamkeep.parts.exchange.signers.signing import Pkcs11Token, SigningStep, signer_of
 
 pytestmark = pytest.mark.anyio
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
-from beamkeep.importing.beamline import Beamline, read
-from beamkeep.importing.changes import Existing, PendingId, changes_of
-from beamkeep.importing.happi import beamline_of
-from beamkeep.importing.parsing import FaultyFileError, parse
+from beamkeep.parts.importing.beamline import Beamline, read
+from beamkeep.parts.importing.changes import Existing, PendingId, changes_of
+from beamkeep.parts.importing.happi import beamline_of
+from beamkeep.parts.importing.parsing import FaultyFileError, parse
 from beamkeep_client.cli import command_line
 
 NOTHING: Existing = {"family": {}, "model": {}, "enclosure": {}, "asset": {}}

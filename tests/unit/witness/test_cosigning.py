@@ -6,9 +6,9 @@ from hashlib import sha256
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from beamkeep.cosigning import AddCheckpoint, Cosigner, read_request
-from beamkeep.witness.notes import Checkpoint, Form, NoteSigner, read_note
-from beamkeep.witness.tree import EMPTY_ROOT, consistency, root_of
+from beamkeep.parts.witness.cosigning import AddCheckpoint, Cosigner, read_request
+from beamkeep.parts.witness.trees.notes import Checkpoint, Form, NoteSigner, read_note
+from beamkeep.parts.witness.trees.tree import EMPTY_ROOT, consistency, root_of
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from beamkeep.witness.notes import (
+from beamkeep.parts.witness.trees.notes import (
     Checkpoint,
     Form,
     InvalidNoteError,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamkeep.witness.tree import (
+from beamkeep.parts.witness.trees.tree import (
     EMPTY_ROOT,
     TILE,
     Frontier,

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import httpx2
 
-from beamkeep.witness.leaves import StoredCheckpoint
-from beamkeep.witness.notes import SIGNED
-from beamkeep.witness.tree import consistency
+from beamkeep.parts.witness.trees.leaves import StoredCheckpoint
+from beamkeep.parts.witness.trees.notes import SIGNED
+from beamkeep.parts.witness.trees.tree import consistency
 
-from .postgres.witness import PostgresWitness
+from .postgres import PostgresWitness
 from .receivers import HttpReceiver, NotSentError
 
 PATH = "/add-checkpoint"

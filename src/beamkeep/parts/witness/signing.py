@@ -6,12 +6,19 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
 
-from beamkeep.adapters.postgres.witness import MOST_TRANSACTIONS, PostgresWitness
-from beamkeep.adapters.receivers import CheckpointReceiver, NotSentError
-from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
-from beamkeep.witness.leaves import FullTile, Leaf, LeafPage, Tree, TreeState, read_anchor
-from beamkeep.witness.notes import Checkpoint, Form
-from beamkeep.witness.tree import (
+from beamkeep.parts.witness.keys import SignedTree, SigningKey, TreeFile
+from beamkeep.parts.witness.postgres import MOST_TRANSACTIONS, PostgresWitness
+from beamkeep.parts.witness.receivers import CheckpointReceiver, NotSentError
+from beamkeep.parts.witness.trees.leaves import (
+    FullTile,
+    Leaf,
+    LeafPage,
+    Tree,
+    TreeState,
+    read_anchor,
+)
+from beamkeep.parts.witness.trees.notes import Checkpoint, Form
+from beamkeep.parts.witness.trees.tree import (
     TILE,
     Frontier,
     InvalidProofError,

@@ -5,8 +5,17 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any
 
-from beamkeep.witness.leaves import FullTile, Leaf, LeafPage, StoredCheckpoint, Tree, TreeState
-from beamkeep.witness.tree import (
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.parts.witness.trees.leaves import (
+    FullTile,
+    Leaf,
+    LeafPage,
+    StoredCheckpoint,
+    Tree,
+    TreeState,
+)
+from beamkeep.parts.witness.trees.tree import (
     HASH_BYTES,
     TILE,
     Frontier,
@@ -16,9 +25,6 @@ from beamkeep.witness.tree import (
     split,
     subtrees,
 )
-
-from .connections import Connections
-from .statements import Statement
 
 PAGE = 5_000
 # How many transactions are looked at for the next page: more while they have little.

@@ -11,16 +11,21 @@ from typing import NamedTuple
 import msgspec
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.adapters.postgres.witness import READING
-from beamkeep.adapters.postgres.witness_proving import PostgresProving
-from beamkeep.adapters.signing import SignedTree, SigningKey
 from beamkeep.auditing import FOLDS, differences
-from beamkeep.runtime.clock import now
-from beamkeep.settings import Settings
-from beamkeep.witness.leaves import Anchor, StoredCheckpoint, Tree, TreeState, read_anchor
-from beamkeep.witness.notes import (
+from beamkeep.parts.witness.keys import SignedTree, SigningKey
+from beamkeep.parts.witness.postgres import READING
+from beamkeep.parts.witness.postgres_cosigning import PostgresCosigning
+from beamkeep.parts.witness.postgres_proving import PostgresProving
+from beamkeep.parts.witness.signing import Witness, WitnessRefusedError
+from beamkeep.parts.witness.trees.leaves import (
+    Anchor,
+    StoredCheckpoint,
+    Tree,
+    TreeState,
+    read_anchor,
+)
+from beamkeep.parts.witness.trees.notes import (
     Checkpoint,
     InvalidNoteError,
     Note,
@@ -28,9 +33,16 @@ from beamkeep.witness.notes import (
     read_key,
     read_notes,
 )
-from beamkeep.witness.tree import Frontier, InvalidFrontierError
-from beamkeep.witness.verifying import Agreement, KeptTree, agreement, signed_notes, verify
-from beamkeep.witnessing import Witness, WitnessRefusedError
+from beamkeep.parts.witness.trees.tree import Frontier, InvalidFrontierError
+from beamkeep.parts.witness.trees.verifying import (
+    Agreement,
+    KeptTree,
+    agreement,
+    signed_notes,
+    verify,
+)
+from beamkeep.runtime.clock import now
+from beamkeep.settings import Settings
 
 LATE = timedelta(minutes=5)
 # The database computes this many pages of leaves at the same time.

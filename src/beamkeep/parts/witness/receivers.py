@@ -7,7 +7,7 @@ from typing import Protocol
 
 import httpx2
 
-from beamkeep.witness.leaves import StoredCheckpoint
+from beamkeep.parts.witness.trees.leaves import StoredCheckpoint
 from beamkeep.workers.supervision import PutOffError
 
 TIMEOUT = 10.0

@@ -3,6 +3,8 @@
 from base64 import b64encode
 from collections.abc import Sequence
 
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.contexts.seams.witnessed import (
     EventDiffersError,
     EventNotFoundError,
@@ -13,12 +15,16 @@ from beamkeep.contexts.seams.witnessed import (
     SignedCheckpoint,
     WitnessedTree,
 )
-from beamkeep.witness.leaves import Tree
-from beamkeep.witness.tree import TILE, InvalidProofError, inclusion, leaf_hash, root_by_inclusion
+from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.trees.tree import (
+    TILE,
+    InvalidProofError,
+    inclusion,
+    leaf_hash,
+    root_by_inclusion,
+)
 
-from .connections import Connections
-from .statements import Statement
-from .witness import EVENT_LINES, NOTE, PostgresWitness
+from .postgres import EVENT_LINES, NOTE, PostgresWitness
 
 # Of one event, its place and its leaf.
 EVENT = f"""

@@ -6,11 +6,11 @@ from datetime import datetime
 
 import asyncpg
 
-from beamkeep.witness.leaves import KeptAnchor, Leaf, Tree, TreeState
-from beamkeep.witness.tree import Frontier, leaf_hash
+from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.parts.witness.trees.leaves import KeptAnchor, Leaf, Tree, TreeState
+from beamkeep.parts.witness.trees.tree import Frontier, leaf_hash
 
-from .statements import Statement
-from .witness import READING, TABLES, PostgresWitness, moved
+from .postgres import READING, TABLES, PostgresWitness, moved
 
 INSERT_ANCHOR = Statement("""
 INSERT INTO bk.witness_anchor (tree, number, floor, reason, leaf)

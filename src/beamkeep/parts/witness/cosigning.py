@@ -4,19 +4,19 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.kernel import Route
-from beamkeep.runtime.codec import encode
-from beamkeep.surfaces.http.messages import JSON, HttpRequest, HttpResponse
-from beamkeep.surfaces.http.routes import PublicRoute
-from beamkeep.witness.notes import (
+from beamkeep.parts.witness.postgres_cosigning import PostgresCosigning
+from beamkeep.parts.witness.trees.notes import (
     InvalidNoteError,
     Note,
     NoteSigner,
     VerifierKey,
     read_note,
 )
-from beamkeep.witness.tree import InvalidProofError, require_consistency
+from beamkeep.parts.witness.trees.tree import InvalidProofError, require_consistency
+from beamkeep.runtime.codec import encode
+from beamkeep.surfaces.http.messages import JSON, HttpRequest, HttpResponse
+from beamkeep.surfaces.http.routes import PublicRoute
 
 KEYS, ADD = "/.well-known/beamkeep-checkpoint-keys", "/witness/add-checkpoint"
 TEXT = {b"content-type": b"text/plain; charset=utf-8"}

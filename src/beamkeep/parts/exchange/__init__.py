@@ -1,0 +1,1 @@
+"""Exchange: signatures of records that other facilities import."""

@@ -1,0 +1,1 @@
+"""The witness: trees over the record, signed checkpoints, proofs and verification."""
