@@ -11,10 +11,10 @@ import asyncpg
 
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
-from beamkeep.app import compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
+from beamkeep.deployment.composition import compose
 from beamkeep.parts.conducting.channels.routed import control_systems
 from beamkeep.parts.conducting.effects import Effects
 from beamkeep.parts.conducting.facts import ConductReader

@@ -14,9 +14,9 @@ import msgspec
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import PostgresLists
-from beamkeep.app import compose
 from beamkeep.contexts.seams.custody_rules import CustodyRule, CustodyRules
 from beamkeep.contexts.seams.installation import Installation
+from beamkeep.deployment.composition import compose
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request

@@ -13,14 +13,14 @@ from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate, migrations
-from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.deployment.composition import compose, prepare
+from beamkeep.deployment.seeding import ANY_INSTALLATION
 from beamkeep.kernel import Operation, Question, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import Codec
-from beamkeep.seeding import ANY_INSTALLATION
 from beamkeep.testing.cluster import Cluster
 
 from .measure import LEAST_TICKS, Meter, Plan

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
 from beamkeep.contexts import CATALOGUE
+from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import (
     Accepted,
     Aggregate,
@@ -35,7 +36,6 @@ from beamkeep.kernel import (
     reply_of,
 )
 from beamkeep.runtime.queries import NotFreshYetError
-from beamkeep.settings import Settings
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
 from beamkeep.surfaces.tools.finding import operation_index, text_of
 from beamkeep_client.words import ACTIONS, NOUNS, QUESTIONS, THINGS

@@ -80,6 +80,7 @@ CLIENT = "client/src/beamkeep_client/"
 CONSOLE = ("console/", "src/beamkeep/surfaces/http/", "src/beamkeep/streaming/")
 POSTGRES = "src/beamkeep/adapters/postgres/"
 WORKERS = "src/beamkeep/workers/"
+AGENTS = "src/beamkeep/parts/agents/"
 CONDUCTING = "src/beamkeep/parts/conducting/"
 
 WITH_FAULTS = (
@@ -190,15 +191,13 @@ SLICES = (
     faults(
         "clocks", 230, "clock_skew", "gates", "report", "custody", "custody_files", "scan_mutations"
     ),
-    faults(
-        "agents", 105, "proposals", "rivals", "spending", subjects=("src/beamkeep/parts/agents/",)
-    ),
+    faults("agents", 105, "proposals", "rivals", "spending", subjects=(AGENTS,)),
     faults(
         "supervision",
         55,
         "supervision",
         "supervision_kill",
-        subjects=("src/beamkeep/parts/agents/",),
+        subjects=(AGENTS,),
     ),
     faults(
         "escalation",
@@ -232,7 +231,11 @@ SLICES = (
         "restore",
         220,
         "restore_page",
-        subjects=(POSTGRES, "src/beamkeep/parts/witness/proving.py", "src/beamkeep/checking.py"),
+        subjects=(
+            POSTGRES,
+            "src/beamkeep/parts/witness/proving.py",
+            "src/beamkeep/deployment/checking.py",
+        ),
     ),
     pages("reference", 40, "reference_page", subjects=("src/beamkeep/surfaces/reference_page/",)),
     Suite(
@@ -262,7 +265,7 @@ SLICES = (
         "broken",
         150,
         *("waiting", "dead_workers", "broken_deployments"),
-        subjects=(POSTGRES, "src/beamkeep/__main__.py"),
+        subjects=(POSTGRES, "src/beamkeep/deployment/verbs.py"),
     ),
     system("outside", 105, "observers", "relay", "scans", "verify_copies", "custody_plan"),
     system("schemathesis", 120, "schemathesis", subjects=("src/beamkeep/surfaces/",))._replace(

@@ -20,9 +20,9 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.federation.signatures import SignMessage
+from beamkeep.deployment.composition import compose, prepare
 from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.parts.custody.memory import MemoryCustody
 from beamkeep.parts.witness.memory import MemoryWitness

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from beamkeep.__main__ import main
+from beamkeep.deployment.verbs import main
 from beamkeep.parts.logbook.olog import OlogMirror
 
 

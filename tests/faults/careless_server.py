@@ -1,7 +1,7 @@
 """`beamkeep serve`, but the feed does not wait for transactions that are still under way."""
 
-from beamkeep.__main__ import main
 from beamkeep.adapters.postgres import event_log
+from beamkeep.deployment.verbs import main
 
 XMIN_RULE = "e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()){indexed}"
 

@@ -11,10 +11,11 @@ from contextlib import asynccontextmanager
 from random import random
 from typing import Any
 
-from beamkeep import app
-from beamkeep.app import Deployment
 from beamkeep.contexts.operation.conducted import Stage
 from beamkeep.contexts.seams.installation import ActionEntry
+from beamkeep.deployment import composition as app
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import replace
 from beamkeep.parts.conducting import walking
 from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
@@ -22,7 +23,6 @@ from beamkeep.parts.conducting.conduct.known import Known
 from beamkeep.parts.conducting.conduct.walking import Action, Start, next_action
 from beamkeep.parts.conducting.effects import Effects, StepRun
 from beamkeep.schemas import JsonObject
-from beamkeep.settings import Settings
 from beamkeep.workers import leases
 
 LANES = 3

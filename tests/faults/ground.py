@@ -8,8 +8,8 @@ import asyncpg
 from pydantic import SecretStr
 
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.app import Deployment
-from beamkeep.settings import Settings
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.settings import Settings
 from beamkeep.testing.cluster import Cluster
 
 

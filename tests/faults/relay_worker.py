@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from beamkeep import app
-from beamkeep.settings import Settings
+from beamkeep.deployment import composition as app
+from beamkeep.deployment.settings import Settings
 from beamkeep.workers import supervision
 
 

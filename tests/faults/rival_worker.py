@@ -12,9 +12,9 @@ from random import random
 from typing import Any
 from uuid import UUID
 
-from beamkeep import app
-from beamkeep.__main__ import main
 from beamkeep.contexts.caution.promotion import DRAFT
+from beamkeep.deployment import composition as app
+from beamkeep.deployment.verbs import main
 from beamkeep.parts.agents import postgres_model_calls as model_calls
 from beamkeep.parts.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.parts.agents.models.scripted import ScriptedModel

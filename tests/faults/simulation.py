@@ -22,9 +22,10 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
+from beamkeep.deployment.composition import IDLE, compose
+from beamkeep.deployment.seeding import prepare
 from beamkeep.kernel import Operation, Question, Record, Refusal, SurfaceKind
 from beamkeep.runtime import session
 from beamkeep.runtime.admission import Caller, Request
@@ -38,7 +39,6 @@ from beamkeep.runtime.store import (
     Stream,
 )
 from beamkeep.runtime.tail import WHOLE_LOG
-from beamkeep.seeding import prepare
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.database import TIMEOUTS
 from beamkeep.testing.installation import ISSUER

@@ -18,6 +18,7 @@ from beamkeep.contexts.access.actor import (
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
+from beamkeep.deployment.seeding import ANY_INSTALLATION
 from beamkeep.kernel import (
     Call,
     Event,
@@ -35,7 +36,6 @@ from beamkeep.runtime.parsing import parse
 from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, LoadedStream, ReadModel, StoredEvent, Stream
-from beamkeep.seeding import ANY_INSTALLATION
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.memory_postgres import MemoryPostgres, Stored
 from tests.faults.simulation import CODEC, Attempt, End, Look, Run

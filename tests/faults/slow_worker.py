@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from beamkeep.__main__ import main
 from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.deployment.verbs import main
 from beamkeep.runtime.store import Position
 from beamkeep.workers.projector import Follower, RowChange
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from random import random
 from typing import Any
 
-from beamkeep.__main__ import main
+from beamkeep.deployment.verbs import main
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.dispatch import Basis
 from beamkeep.runtime.sending import CommandSender

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep import app
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.deployment import composition as app
 from beamkeep.kernel import Operation, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
+from beamkeep.deployment.composition import Deployment
 from beamkeep.runtime.store import Position
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.waiting import until

@@ -10,18 +10,18 @@ from benchmarks.loading import load_visits
 from pydantic import SecretStr
 
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.app import Deployment
-from beamkeep.auditing import differences
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import Refusal
 from beamkeep.parts.witness.keys import make_key
 from beamkeep.parts.witness.proving import verify_record, witness_faults
 from beamkeep.parts.witness.trees.leaves import Tree
-from beamkeep.settings import Settings
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import PREPARED, connected, fresh_database, postgres_service
 from beamkeep.testing.service import AdminClient
 from beamkeep.testing.witness import NAME, ORIGIN
+from beamkeep.workers.auditing import differences
 from tests.faults.conftest import Report
 from tests.faults.report import asked, rounds
 from tests.postgres.runtime.test_agents_deployed import Agents

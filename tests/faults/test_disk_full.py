@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.app import Deployment, compose
+from beamkeep.deployment.composition import Deployment, compose
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.store import (
     BEGINNING,

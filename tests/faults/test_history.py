@@ -14,12 +14,12 @@ import pytest
 from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import actors
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.equipment.asset import assets
 from beamkeep.contexts.equipment.mount import mounts
+from beamkeep.deployment.composition import Deployment
 from beamkeep.kernel import NotFound, Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request

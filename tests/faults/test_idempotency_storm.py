@@ -13,8 +13,8 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from beamkeep.app import web
 from beamkeep.contexts import CATALOGUE
+from beamkeep.deployment.composition import web
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.dispatch import CommandResult, ConcurrencyError, IdempotencyConflictError
 from beamkeep.runtime.queries import parse_position
@@ -69,7 +69,7 @@ async def test_every_key_has_one_effect_and_one_answer(report: Report):
 async def test_the_storm_catches_a_store_that_acts_and_then_remembers(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("beamkeep.app.PostgresEventStore", ForgetfulStore)
+    monkeypatch.setattr("beamkeep.deployment.composition.PostgresEventStore", ForgetfulStore)
     figures = await storm(24)
     report("T5 act, then remember", figures)
     assert figures["keys_with_one_effect"] < figures["keys"]

@@ -15,14 +15,14 @@ import pytest
 from msgspec.structs import asdict
 from pydantic import SecretStr
 
-from beamkeep import app
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.contexts import CATALOGUE
+from beamkeep.deployment import composition as app
+from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import Operation
 from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.queries import parse_position
 from beamkeep.runtime.store import StoreUnavailableError
-from beamkeep.settings import Settings
 from beamkeep.surfaces.http.refusals import DeadlineExceededError
 from beamkeep.testing.waiting import until
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log

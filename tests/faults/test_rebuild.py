@@ -14,9 +14,9 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.deployment.composition import Deployment
 from beamkeep.kernel import Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request

@@ -17,14 +17,14 @@ import httpx2
 import pytest
 from msgspec.structs import asdict
 
-from beamkeep import app
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.fence import UnfitDatabaseError
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER, DEVELOPER
 from beamkeep.contexts.trust.zone import ZoneDefined
+from beamkeep.deployment import composition as app
+from beamkeep.deployment.composition import Deployment
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Position
 from beamkeep.testing.cluster import Cluster

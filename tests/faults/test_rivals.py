@@ -13,10 +13,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from beamkeep.app import Deployment
 from beamkeep.contexts.decision.logbook import mirror_work_id
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.trust import seeded
+from beamkeep.deployment.composition import Deployment
 from beamkeep.parts.agents.caution_drafter import CAUTION_DRAFTER
 from beamkeep.parts.agents.run_debriefer import RUN_DEBRIEFER
 from beamkeep.runtime import Service

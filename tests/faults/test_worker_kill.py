@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
+from beamkeep.deployment.composition import Deployment
 from beamkeep.runtime.store import Position
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.waiting import until

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from docs.run_readme import Shell, blocks, require, steady
 
-from beamkeep.settings import Settings
+from beamkeep.deployment.settings import Settings
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network

@@ -14,10 +14,10 @@ from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
-from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.feed.subscription import DELIVERIES, DELIVERING, EventDelivery
 from beamkeep.contexts.seams.receivers import ReceiverHosts
+from beamkeep.deployment.composition import compose, prepare
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.reading import log_reader
 from beamkeep.kernel import replace

@@ -4,11 +4,11 @@ from typing import Any
 from unittest.mock import patch
 from uuid import UUID
 
-from beamkeep.__main__ import main
 from beamkeep.adapters.postgres import event_store
 from beamkeep.adapters.postgres.call_lookup import OPEN, PERMITTED
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.deployment.verbs import main
 from beamkeep.feed.reading import LogReader
 from beamkeep.kernel import Event
 from beamkeep.runtime.admission import Admitted

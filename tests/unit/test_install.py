@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 from docs.run_install import PAGE, files, steps
 
-from beamkeep.settings import Settings
+from beamkeep.deployment.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = "/etc/beamkeep/env"

@@ -6,7 +6,7 @@ import pytest
 from click import Command
 from click.testing import CliRunner
 
-from beamkeep.__main__ import check, mcp_stdio, migrate, rebuild, serve, work
+from beamkeep.deployment.verbs import check, mcp_stdio, migrate, rebuild, serve, work
 
 REFUSED_TO_START = 78
 DISTANT = "postgresql://bk_app:secret@db1.facility.example/beamkeep"

@@ -21,7 +21,7 @@ SPREAD = {
     "adapters": 10,
     "console": 6,
 }
-ELSEWHERE = {"src/beamkeep/settings.py": "surfaces"}
+ELSEWHERE = {"src/beamkeep/deployment/settings.py": "surfaces"}
 """A file that lies in none of the places, and the place that it counts for."""
 FAULTS = faults()
 SCOPE = faults(ROOT / "tests/planted_scope.toml")

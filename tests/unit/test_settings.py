@@ -11,12 +11,12 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from beamkeep.app import edge_options, verifier
 from beamkeep.contexts.seams.installation import Installation, JobEntry
 from beamkeep.contexts.seams.receivers import ReceiverHosts
+from beamkeep.deployment.composition import edge_options, verifier
+from beamkeep.deployment.settings import Settings
 from beamkeep.parts.agents.models.budget import Price
 from beamkeep.parts.witness.keys import make_key
-from beamkeep.settings import Settings
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
 

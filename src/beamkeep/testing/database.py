@@ -5,7 +5,7 @@ from typing import NamedTuple
 import psycopg
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.app import IDLE
+from beamkeep.deployment.composition import IDLE
 
 from .cluster import Cluster
 

@@ -22,8 +22,8 @@ from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
+from beamkeep.deployment.composition import IDLE, compose
 from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.runtime import Service

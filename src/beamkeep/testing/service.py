@@ -13,7 +13,6 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.federation.facility import facility_by_code
@@ -26,6 +25,7 @@ from beamkeep.contexts.seams.observed import ObservationReader
 from beamkeep.contexts.seams.witnessed import WitnessReader
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.deployment.composition import compose, prepare
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace

@@ -12,11 +12,11 @@ from beamkeep.contexts.access.profile import AGENTS, RUN_SUPERVISOR, STANDINGS
 from beamkeep.contexts.agent.agent import ModelRef, agents
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
 from beamkeep.contexts.seams.agent_records import RiskReason
+from beamkeep.deployment.seeding import prepare
 from beamkeep.kernel import DENIALS, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.tail import WHOLE_LOG
-from beamkeep.seeding import prepare
 from beamkeep.testing.installation import INSTALLATION, ISSUER
 from beamkeep.testing.postgres import Deployed
 from beamkeep.testing.service import ADMIN, by, call, enrol, memory_service, permit

@@ -13,8 +13,8 @@ from tests.support.examples.assets import an_asset
 from tests.support.examples.federation import OWN_SITE
 
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.app import Deployment
-from beamkeep.auditing import differences
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import EVIDENCE, FOLDED
 from beamkeep.parts.agents.caution_promoter import PROMOTER
 from beamkeep.parts.agents.run_supervisor import SUPERVISOR
@@ -22,8 +22,8 @@ from beamkeep.parts.witness.proving import verify_record
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope
 from beamkeep.runtime.tail import WHOLE_LOG
-from beamkeep.settings import Settings
 from beamkeep.testing.database import Database
+from beamkeep.workers.auditing import differences
 from beamkeep.workers.supervision import Loop
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]

@@ -10,7 +10,6 @@ from tests.support.examples import EXAMPLES
 
 from beamkeep.adapters.memory.store import MemoryLedger
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.auditing import DERIVED, Ledger, differences
 from beamkeep.contexts.access.actor import ActorIdentityBound, ActorRegistered
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity, Profile
 from beamkeep.contexts.data.dataset import PARTS, PartRow
@@ -40,6 +39,7 @@ from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.past import NOW
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit
+from beamkeep.workers.auditing import DERIVED, Ledger, differences
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,6 @@ from tests.support.examples.run import (
     started_run,
 )
 
-from beamkeep.app import compose
 from beamkeep.contexts.decision.decision import DecisionInferenceIdTakenError
 from beamkeep.contexts.decision.logbook import DecisionLogbookEntryIdTakenError
 from beamkeep.contexts.run.logbook import RunLogbookAuthorNotAgentError, RunLogbookEntryIdTakenError
@@ -24,6 +23,7 @@ from beamkeep.contexts.run.observation import (
     RunCannotAppendObservationsError,
     RunObservationIdTakenError,
 )
+from beamkeep.deployment.composition import compose
 from beamkeep.kernel import Refusal, replace
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import INSTALLATION

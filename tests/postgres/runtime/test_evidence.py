@@ -12,10 +12,10 @@ from tests.postgres.runtime.conftest import Kept
 from tests.support.examples import EXAMPLES
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.app import compose
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.seams.evidence import EvidenceVerdict
+from beamkeep.deployment.composition import compose
 from beamkeep.kernel import (
     EVIDENCE,
     FOLDED,

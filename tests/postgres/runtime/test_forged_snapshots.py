@@ -8,7 +8,6 @@ import pytest
 from tests.support.examples.starting import start_run
 
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.auditing import CODEC, differences
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosurePermitObserved,
@@ -27,6 +26,7 @@ from beamkeep.testing.database import Database
 from beamkeep.testing.past import NOW
 from beamkeep.testing.postgres import Deployed
 from beamkeep.testing.service import AdminClient
+from beamkeep.workers.auditing import CODEC, differences
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -12,12 +12,12 @@ from pydantic import SecretStr
 from tests.support.model_agents import GOOD, NARRATIVE, World
 from tests.support.provider_server import ProviderServer, Told, completion, provider_server
 
-from beamkeep.app import Deployment
 from beamkeep.contexts.access.profile import CAUTION_DRAFTER, RUN_DEBRIEFER
 from beamkeep.contexts.agent.agent import ModelRef
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.settings import Settings
 from beamkeep.parts.agents.models.budget import Price
 from beamkeep.parts.agents.postgres_model_calls import PostgresModelCalls
-from beamkeep.settings import Settings
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import FACILITY_CODE
 from beamkeep.testing.waiting import until

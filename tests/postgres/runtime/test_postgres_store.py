@@ -22,7 +22,6 @@ from beamkeep.adapters.postgres import append_writer, connections, event_store
 from beamkeep.adapters.postgres.append_statement import AppendShape, append_statement
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.app import IDLE
 from beamkeep.contexts.access.actor import (
     LOGIN_BYTES,
     ActorCannotDeactivateError,
@@ -47,6 +46,7 @@ from beamkeep.contexts.run.observation import (
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS, PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
+from beamkeep.deployment.composition import IDLE
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,

@@ -20,9 +20,9 @@ from beamkeep.adapters.postgres.listing import number
 from beamkeep.adapters.postgres.projections import PostgresProjections, RebuiltDifferentlyError
 from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.app import IDLE
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated
+from beamkeep.deployment.composition import IDLE
 from beamkeep.kernel import ListFilter, View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold

@@ -13,10 +13,10 @@ from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
-from beamkeep.app import compose
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
+from beamkeep.deployment.composition import compose
 from beamkeep.kernel import (
     CLAIMS,
     DENIALS,

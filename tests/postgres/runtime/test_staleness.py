@@ -15,13 +15,13 @@ from tests.support.examples.starting import start_run
 from tests.support.examples.supply import monitored
 from uuid_utils.compat import uuid7
 
-from beamkeep.app import Deployment, compose
 from beamkeep.contexts.starting.checks import (
     RunRequiresAvailableSupplyError,
     RunRequiresPermittedEnclosureError,
 )
+from beamkeep.deployment.composition import Deployment, compose
+from beamkeep.deployment.settings import Settings
 from beamkeep.runtime.tail import WHOLE_LOG
-from beamkeep.settings import Settings
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.postgres import Deployed

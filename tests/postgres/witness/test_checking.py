@@ -16,18 +16,18 @@ from tests.support.examples import EXAMPLES
 from tests.support.examples.assets import an_asset
 from tests.support.examples.exchange import import_artifact
 
-from beamkeep.__main__ import anchor, check, verify
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.auditing import differences
+from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.verbs import anchor, check, verify
 from beamkeep.parts.witness.proving import verify_record, witness_faults
 from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.runtime.admission import UnauthorizedError
-from beamkeep.settings import Settings
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.postgres import Deployed, postgres_service
 from beamkeep.testing.service import AdminClient, call, enrol
 from beamkeep.testing.witness import ORIGIN
+from beamkeep.workers.auditing import differences
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

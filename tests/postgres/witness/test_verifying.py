@@ -14,7 +14,7 @@ from tests.postgres.witness.conftest import (
     Following,
 )
 
-from beamkeep.__main__ import end_witness_key, redact, verify
+from beamkeep.deployment.verbs import end_witness_key, redact, verify
 from beamkeep.parts.witness.keys import make_key
 from beamkeep.parts.witness.proving import verify_record
 from beamkeep.parts.witness.trees.leaves import Tree

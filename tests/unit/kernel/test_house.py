@@ -13,10 +13,10 @@ import click
 import pytest
 
 import beamkeep
-from beamkeep import __main__ as service
 from beamkeep.contexts import OPERATIONS, QUESTIONS
+from beamkeep.deployment import verbs as service
+from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import Operation
-from beamkeep.settings import Settings
 from beamkeep_client.cli import command_line
 
 HOUSE, ROOT = Path(beamkeep.__file__).parent, Path(__file__).parents[3]

@@ -11,7 +11,6 @@ import pytest
 from tests.support.examples import EXAMPLES
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorCannotDeactivateError,
@@ -27,6 +26,7 @@ from beamkeep.contexts.trust.policy import (
 )
 from beamkeep.contexts.trust.visit import VisitCannotTakeControlError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
+from beamkeep.deployment.composition import compose, prepare
 from beamkeep.kernel import DENIALS, Denial, DenialReason, Operation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError

@@ -12,7 +12,6 @@ from tests.support.examples.caution import a_proposal
 from tests.support.examples.starting import start_run
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import (
@@ -36,6 +35,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
+from beamkeep.deployment.composition import compose, prepare
 from beamkeep.kernel import DENIALS, Question, Refusal, SurfaceKind, View
 from beamkeep.runtime import Service, queries
 from beamkeep.runtime.admission import Request, UnauthorizedError

@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
+from beamkeep.deployment.composition import compose, prepare
 from beamkeep.kernel import CLAIMS
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError

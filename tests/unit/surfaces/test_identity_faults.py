@@ -12,7 +12,7 @@ from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_cli
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.tokens.diagnosis import diagnose
 from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
-from beamkeep.app import CATALOGUE, compose, prepare
+from beamkeep.deployment.composition import CATALOGUE, compose, prepare
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from tests.support.rest_client import GENEROUS, rest_application
 
 from beamkeep.adapters.http_server import MainServer, configured, serve_both
+from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import ObjectScope, Route, replace
-from beamkeep.settings import Settings
 from beamkeep.surfaces.http.edge import Edge
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse, StreamResponse

@@ -17,7 +17,6 @@ import pytest
 from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
-from beamkeep.app import compose
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.check import (
     CHECKING,
@@ -27,6 +26,7 @@ from beamkeep.contexts.data.check import (
     DistributionCheckPendingError,
 )
 from beamkeep.contexts.seams.work import WORK_STATES
+from beamkeep.deployment.composition import compose
 from beamkeep.kernel import replace
 from beamkeep.parts.custody.checks import Checker, CopyReader, LayoutReader, ReadProgress
 from beamkeep.parts.custody.copies import ChildCopyReader

@@ -12,7 +12,7 @@ import msgspec
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.auditing import FOLDS, differences
+from beamkeep.deployment.settings import Settings
 from beamkeep.parts.witness.keys import SignedTree, SigningKey
 from beamkeep.parts.witness.postgres import READING
 from beamkeep.parts.witness.postgres_cosigning import PostgresCosigning
@@ -42,7 +42,7 @@ from beamkeep.parts.witness.trees.verifying import (
     verify,
 )
 from beamkeep.runtime.clock import now
-from beamkeep.settings import Settings
+from beamkeep.workers.auditing import FOLDS, differences
 
 LATE = timedelta(minutes=5)
 # The database computes this many pages of leaves at the same time.

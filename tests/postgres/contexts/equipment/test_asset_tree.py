@@ -16,7 +16,6 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
-from beamkeep.app import compose
 from beamkeep.contexts.equipment import tree
 from beamkeep.contexts.equipment.asset import (
     OPERATIONS,
@@ -29,6 +28,7 @@ from beamkeep.contexts.equipment.asset import (
     relocate_asset,
 )
 from beamkeep.contexts.seams.place import PLACES, AssetPlace, DamagedTreeError, upwards
+from beamkeep.deployment.composition import compose
 from beamkeep.kernel import Lock, Operation, Outcome, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request

@@ -9,7 +9,6 @@ from uuid import UUID
 from tests.unit.contexts.recipe.test_practice import facility
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.app import compose
 from beamkeep.contexts.calibration.calibration import (
     AssertedSource,
     CalibrationDefined,
@@ -53,6 +52,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
+from beamkeep.deployment.composition import compose
 from beamkeep.kernel import CLAIMS, Claim, Event, Insert, SideWrite, claim_key, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent

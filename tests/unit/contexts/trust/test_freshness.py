@@ -15,8 +15,8 @@ from tests.support.examples.supply import (
     monitored,
 )
 
-from beamkeep.app import compose
 from beamkeep.contexts.trust.freshness import as_stale
+from beamkeep.deployment.composition import compose
 from beamkeep.kernel import Refusal
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service

@@ -13,10 +13,10 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.heartbeats import PostgresHeartbeats
 from beamkeep.adapters.postgres.probing import APP, PROJECTOR, READER, WITNESS, Trial, probe
-from beamkeep.app import Deployment, message_bus, verifier
 from beamkeep.contexts.trust.administrators import administrators
+from beamkeep.deployment.composition import Deployment, message_bus, verifier
+from beamkeep.deployment.settings import Settings
 from beamkeep.parts.relay.relay import BusUnavailableError
-from beamkeep.settings import Settings
 from beamkeep.workers.heartbeats import PROJECTOR as PROJECTING
 from beamkeep.workers.heartbeats import silent_workers
 from beamkeep.workers.staleness import REF

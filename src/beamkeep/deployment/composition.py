@@ -47,6 +47,8 @@ from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
+from beamkeep.deployment.seeding import ANY_INSTALLATION, prepare
+from beamkeep.deployment.settings import Settings
 from beamkeep.feed.directory.reading import DirectoryReader
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
@@ -124,8 +126,6 @@ from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import Append, EventStore, ReadModel
 from beamkeep.runtime.tail import shards
-from beamkeep.seeding import ANY_INSTALLATION, prepare
-from beamkeep.settings import Settings
 from beamkeep.surfaces.console import ConsoleSettings, console_routes
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.event_schemas import event_schema_routes

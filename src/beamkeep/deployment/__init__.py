@@ -1,0 +1,1 @@
+"""A deployment: its settings, its parts put together, and the verbs that run it."""
