@@ -13,11 +13,10 @@ from typing import Any
 
 from beamkeep.contexts.operation.conducted import Stage
 from beamkeep.contexts.seams.installation import ActionEntry
-from beamkeep.deployment import composition as app
 from beamkeep.deployment.composition import Deployment
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.settings import settings_of
 from beamkeep.kernel import replace
-from beamkeep.parts.conducting import walking
+from beamkeep.parts.conducting import walking, wiring
 from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
 from beamkeep.parts.conducting.conduct.known import Known
 from beamkeep.parts.conducting.conduct.walking import Action, Start, next_action
@@ -111,15 +110,16 @@ async def run() -> None:
     """Carry out conducts until SIGTERM."""
     VARIANTS[sys.argv[1]]()
     Effects.carry_out = slowly
-    app.registered_actions = nudges
-    deployment = Deployment(Settings())
+    wiring.registered_actions = nudges
+    settings = settings_of()
+    deployment = Deployment(settings)
     while True:
         try:
             service = await deployment.service()
             break
         except (Exception, SystemExit):  # The database may be down.
             await asyncio.sleep(0.2)
-    loop = deployment.conductor(service)
+    loop = wiring.conductor(deployment.core(service), settings)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
     await deployment.supervisor.run([loop])

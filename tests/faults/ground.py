@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.deployment.composition import Deployment
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.settings import settings_of
 from beamkeep.testing.cluster import Cluster
 
 
@@ -22,9 +22,9 @@ class Ground:
         self.app_url = cluster.url("beamkeep", "bk_app")
         self.projector_url = cluster.url("beamkeep", "bk_projector")
 
-    def settings(self, **more: Any) -> Settings:
+    def settings(self, **more: Any) -> Any:
         """The settings of a service that is open to its developer."""
-        return Settings(
+        return settings_of(
             database_url=SecretStr(self.app_url),
             projector_database_url=SecretStr(self.projector_url),
             migration_database_url=SecretStr(self.admin_url),

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
-from beamkeep.deployment import composition as app
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.settings import settings_of
+from beamkeep.parts.relay import wiring
 from beamkeep.workers import supervision
 
 
@@ -23,15 +24,15 @@ class EverybodysLease:
 
 async def run() -> None:
     """Relay until killed."""
-    settings = Settings()
-    deployment = app.Deployment(settings)
-    assert settings.nats_url
-    await deployment.supervisor.run([deployment.relay(settings.nats_url)])
+    settings = settings_of()
+    deployment = Deployment(settings)
+    core = deployment.core(await deployment.service())
+    await deployment.supervisor.run(wiring.loops(core, settings))
 
 
 def main() -> None:
     """Relay, and try again soon after every failure."""
-    app.PostgresLease = EverybodysLease  # pyright: ignore[reportAttributeAccessIssue]
+    wiring.PostgresLease = EverybodysLease  # pyright: ignore[reportAttributeAccessIssue]
     supervision.RENEW_EVERY = supervision.FIRST_RETRY = supervision.LONGEST_RETRY = 0.05
     asyncio.run(run())
 

@@ -24,9 +24,10 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
-from beamkeep.deployment.composition import IDLE, compose
+from beamkeep.deployment.composition import compose
 from beamkeep.deployment.seeding import prepare
 from beamkeep.kernel import Operation, Question, Record, Refusal, SurfaceKind
+from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import session
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import BrokenStreamError, Codec

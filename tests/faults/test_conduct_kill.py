@@ -20,8 +20,8 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts.access.profile import DEVELOPER
-from beamkeep.deployment import composition as app
 from beamkeep.kernel import Operation, SurfaceKind
+from beamkeep.parts.conducting import wiring
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.dispatch import ConcurrencyError
@@ -226,7 +226,7 @@ async def harass(
         "CONDUCT_SELF_FENCE_SECONDS": str(FENCE),
     }
     with loopback_network() as network, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "registered_actions", nudges)
+        patch.setattr(wiring, "registered_actions", nudges)
         for name, value in settings.items():
             patch.setenv(name, value)
         with Ioc(network.ports[0], *records()) as ioc:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,10 +12,11 @@ from pydantic import SecretStr
 
 from beamkeep.adapters.postgres.ledger import ledger
 from beamkeep.deployment.composition import Deployment
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.settings import settings_of
 from beamkeep.kernel import Refusal
 from beamkeep.parts.witness.keys import make_key
 from beamkeep.parts.witness.proving import verify_record, witness_faults
+from beamkeep.parts.witness.settings import WitnessSettings
 from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
@@ -38,8 +40,8 @@ BESIDE = {"get_event_proof", "list_checkpoints"}
 """Examples that have a witness of their own."""
 
 
-def settings_of(database: Database, key_file: Path) -> Settings:
-    return Settings(
+def witness_settings(database: Database, key_file: Path) -> Any:
+    return settings_of(
         database_url=SecretStr(database.url()),
         projector_database_url=SecretStr(database.url("bk_projector")),
         witness_database_url=SecretStr(database.url("bk_witness")),
@@ -56,7 +58,7 @@ def settings_of(database: Database, key_file: Path) -> Settings:
     )
 
 
-async def alarms(settings: Settings, following: Following) -> list[str]:
+async def alarms(settings: WitnessSettings, following: Following) -> list[str]:
     """Return what `check` and `verify` say is wrong."""
     database, store = following.database, following.store
     async with ledger(database.url()) as rows:
@@ -90,7 +92,7 @@ async def test_a_day_with_agents_has_no_false_alarm(
 ):
     database = fresh_database(cluster, PREPARED)
     make_key(NAME, tmp_path / "key")
-    settings = settings_of(database, tmp_path / "key")
+    settings = witness_settings(database, tmp_path / "key")
     deployment = Deployment(settings)
     agents = Agents(deployment, await deployment.service())
     following = Following(database, tmp_path / "key")

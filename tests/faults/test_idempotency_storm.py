@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.deployment.composition import web
+from beamkeep.deployment.web import web
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.dispatch import CommandResult, ConcurrencyError, IdempotencyConflictError
 from beamkeep.runtime.queries import parse_position

@@ -17,8 +17,9 @@ from pydantic import SecretStr
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.contexts import CATALOGUE
-from beamkeep.deployment import composition as app
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment import composition
+from beamkeep.deployment.settings import ServerSettings, settings_of
+from beamkeep.deployment.web import web
 from beamkeep.kernel import Operation
 from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.queries import parse_position
@@ -95,7 +96,7 @@ class Scene(NamedTuple):
 
     ground: Ground
     proxy: Proxy
-    settings: Settings
+    settings: ServerSettings
     client: HttpClient
     before: int
 
@@ -253,7 +254,7 @@ async def test_connections_lost_unseen_cost_one_wait_and_not_one_each(
 async def test_lost_answers_show_a_store_that_blindly_tries_again(
     ground: Ground, report: Report, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(app, "PostgresEventStore", BlindStore)
+    monkeypatch.setattr(composition, "PostgresEventStore", BlindStore)
     async with scene(ground) as here:
         movers = await here_and_there(here.client)
 
@@ -270,7 +271,7 @@ async def test_lost_answers_show_a_store_that_blindly_tries_again(
 async def scene(ground: Ground, deadline_seconds: float = 30.0) -> AsyncGenerator[Scene]:
     """The whole service, as it is served, with a network before its database that can fail."""
     async with Proxy.before(ground.cluster.port) as proxy:
-        settings = Settings(
+        settings = settings_of(
             database_url=through(proxy, "bk_app"),
             projector_database_url=through(proxy, "bk_projector"),
             require_authenticated_principal=False,
@@ -280,7 +281,7 @@ async def scene(ground: Ground, deadline_seconds: float = 30.0) -> AsyncGenerato
             concurrent_per_principal=100,
             deadline_seconds=deadline_seconds,
         )
-        async with app.web(settings) as served:
+        async with web(settings) as served:
             transport = httpx2.ASGITransport(served.application)
             async with httpx2.AsyncClient(transport=transport, base_url=settings.base_url) as http:
                 before = len(await read_log(ground.admin_url))

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 from docs.run_install import PAGE, files, steps
 
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.settings import Settings, settings_of
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = "/etc/beamkeep/env"
@@ -24,7 +24,7 @@ def test_the_settings_of_the_page_are_settings_the_service_starts_with(
     shown = dict(line.split("=", 1) for line in shlex.split(files(PAGE.read_text())[ENVIRONMENT]))
     for name, value in shown.items():
         monkeypatch.setenv(name, value)
-    settings = Settings()
+    settings = settings_of()
     assert shown.keys() <= {name.upper() for name in Settings.model_fields}
     assert not settings.project_in_serve
     assert settings.require_authenticated_principal

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +162,7 @@ class CommandLine(Suggesting):
         if name in self._nouns:
             return Noun(name, self._nouns[name])
         if name in _added():
-            return _added()[name].load()
+            return _added()[name]
         return Verb(self._flat[name], name, hidden=True) if name in self._flat else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -205,8 +205,9 @@ def completion_command() -> click.Command:
 
 
 @cache
-def _added() -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=VERBS)}
+def _added() -> Mapping[str, click.Command]:
+    found = [verb for point in entry_points(group=VERBS) for verb in point.load()]
+    return {verb.name: verb for verb in found}
 
 
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -12,14 +12,18 @@ import httpx2
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.heartbeats import PostgresHeartbeats
+from beamkeep.adapters.postgres.ledger import ledger
 from beamkeep.adapters.postgres.probing import APP, PROJECTOR, READER, WITNESS, Trial, probe
 from beamkeep.contexts.trust.administrators import administrators
-from beamkeep.deployment.composition import Deployment, message_bus, verifier
-from beamkeep.deployment.settings import Settings
-from beamkeep.parts.relay.relay import BusUnavailableError
+from beamkeep.workers.auditing import differences
 from beamkeep.workers.heartbeats import PROJECTOR as PROJECTING
 from beamkeep.workers.heartbeats import silent_workers
 from beamkeep.workers.staleness import REF
+
+from .composition import Deployment
+from .parts import wirings
+from .settings import ServerSettings, Settings
+from .web import verifier
 
 CLOSE = 0.85
 """How similar a name must be to that of a setting to be taken for a misspelled one."""
@@ -46,7 +50,7 @@ class DeploymentFault(NamedTuple):
     """Whether the record cannot be read before it is mended."""
 
 
-async def deployment_faults(settings: Settings) -> AsyncGenerator[DeploymentFault]:
+async def deployment_faults(settings: ServerSettings) -> AsyncGenerator[DeploymentFault]:
     """Yield everything that keeps the deployment from its work."""
     for each in unknown_settings([*os.environ, *_names(Path(".env"))]):
         yield DeploymentFault(each)
@@ -68,18 +72,26 @@ async def deployment_faults(settings: Settings) -> AsyncGenerator[DeploymentFaul
             yield DeploymentFault(each)
 
 
-async def _outside_faults(settings: Settings) -> AsyncGenerator[str]:
-    """Yield what is wrong with files, identity providers and the message bus."""
-    for each in _root_faults(settings.data_roots):
-        yield f"DATA_ROOTS: {each}"
+async def record_faults(settings: ServerSettings) -> AsyncGenerator[str]:
+    """Yield what contradicts itself in the record."""
+    async with ledger(settings.database_url.get_secret_value()) as kept:
+        async for each in differences(kept):
+            yield each
+    for wiring in wirings():
+        if wiring.record_checks:
+            async for each in wiring.record_checks(settings):
+                yield each
+
+
+async def _outside_faults(settings: ServerSettings) -> AsyncGenerator[str]:
+    """Yield what is wrong with identity providers, and what keeps parts from their work."""
     async with httpx2.AsyncClient() as http:
         for each in await verifier(settings, http).faults():
             yield f"IDENTITY_PROVIDERS: {each}"
-    if settings.nats_url:
-        try:
-            await message_bus(settings, settings.nats_url).try_connection()
-        except BusUnavailableError as error:
-            yield f"NATS_URL: {error} Check the address, and that the server runs with JetStream."
+    for wiring in wirings():
+        if wiring.checks:
+            async for each in wiring.checks(settings):
+                yield each
 
 
 def unknown_settings(names: Iterable[str]) -> Iterator[str]:
@@ -101,7 +113,7 @@ def _names(file: Path) -> list[str]:
     return [line.partition("=")[0].strip() for line in lines if "=" in line and line[0] != "#"]
 
 
-def _roles(settings: Settings) -> dict[str, tuple[str, Sequence[Trial]]]:
+def _roles(settings: ServerSettings) -> dict[str, tuple[str, Sequence[Trial]]]:
     projecting = settings.projector_database_url
     if projecting is None and settings.project_in_serve:
         projecting = settings.database_url
@@ -116,22 +128,7 @@ def _roles(settings: Settings) -> dict[str, tuple[str, Sequence[Trial]]]:
     }
 
 
-def _root_faults(roots: Iterable[Path]) -> Iterator[str]:
-    for root in roots:
-        try:
-            next(os.scandir(root), None)
-        except FileNotFoundError:
-            yield f"{root} does not exist. Mount it, or take it out of the list."
-        except NotADirectoryError:
-            yield f"{root} is not a directory. Name the directory that contains the files."
-        except OSError as error:
-            yield (
-                f"{root} cannot be read: {error.strerror}. Let the user that runs the service read"
-                " and enter it."
-            )
-
-
-async def _running_faults(settings: Settings) -> AsyncGenerator[str]:
+async def _running_faults(settings: ServerSettings) -> AsyncGenerator[str]:
     """Yield what is missing in a deployment that has been started before."""
     deployment = Deployment(settings)
     connections = Connections(settings.database_url.get_secret_value(), 1)

@@ -1,20 +1,21 @@
 """The initial content of a new deployment, written once."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import SYSTEM
-from beamkeep.contexts.agent.agent import ModelRef, agents
+from beamkeep.contexts.agent.agent import agents
 from beamkeep.contexts.agent.seeded import seeds as seeded_agents
 from beamkeep.contexts.federation.facility import own_site
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust import bootstrap
-from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.contexts.trust.bootstrap import Administrator, CallFor
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
@@ -31,6 +32,9 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.dispatch import side_writes_of
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Append, EventStore, NewEvent, ReadModel, Stream
+
+type SeedsOf = Callable[[CallFor], Iterable[tuple[str, Outcome]]]
+"""Returns what a part begins with, each with the key that remembers it."""
 
 ANY_INSTALLATION = Installation()
 """A deployment with default settings."""
@@ -98,7 +102,7 @@ async def prepare(
     installation: Installation = ANY_INSTALLATION,
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
-    language_model: ModelRef | None = None,
+    seeds_of: Sequence[SeedsOf] = (partial(seeded_agents, model=None),),
 ) -> list[str]:
     """Write the initial content that is missing, and return the names of what was written."""
     codec = Codec(catalogue.aggregates.values())
@@ -116,7 +120,7 @@ async def prepare(
         if open_for_development:
             seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
         if agents.name in catalogue.aggregates:
-            seeds += [Seed(*seed) for seed in seeded_agents(call, language_model)]
+            seeds += [Seed(*seed) for each in seeds_of for seed in each(call)]
         session = Session(
             store=store,
             lists=lists,

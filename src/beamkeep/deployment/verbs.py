@@ -1,22 +1,18 @@
 """The commands of `beamkeep` that run the service."""
 
-import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never, TextIO
+from typing import TYPE_CHECKING, Never, TextIO
 from uuid import UUID, uuid4
 
 import click
 
-# The settings or the database are at fault, and trying again does not help.
-BROKEN = 78
-# The database went away while the service started: trying again helps (EX_TEMPFAIL).
-TRY_AGAIN = 75
+from beamkeep.parts.verbs import BROKEN, carry_out, configure, read, run_on_database
+
+from .parts import PARTS
 
 if TYPE_CHECKING:
-    from beamkeep.deployment.settings import DatabaseSettings, Settings
+    from .settings import ServerSettings
 
 
 @click.command()
@@ -30,7 +26,8 @@ def serve() -> None:
 
     from beamkeep.adapters.hiding import hide_process
     from beamkeep.adapters.http_server import configured, serve_both, taken
-    from beamkeep.deployment.composition import web
+
+    from .web import web
 
     hide_process()
     settings = _settings()
@@ -70,7 +67,7 @@ def serve() -> None:
             sys.setswitchinterval(SWITCH_SECONDS)
             await serve_both(main, metrics, on_stop=served.application.stop_streams)
 
-    _run(run())
+    carry_out(run())
 
 
 @click.command()
@@ -85,7 +82,8 @@ def work(shards: str | None) -> None:
     from asyncio import get_running_loop
 
     from beamkeep.adapters.hiding import hide_process
-    from beamkeep.deployment.composition import Deployment
+
+    from .composition import Deployment
 
     hide_process()
     try:
@@ -107,7 +105,7 @@ def work(shards: str | None) -> None:
         await deployment.supervisor.run(loops)
         await deployment.close()
 
-    _run(run())
+    carry_out(run())
 
 
 @click.command()
@@ -117,12 +115,12 @@ def migrate() -> None:
 
     from beamkeep.adapters.postgres.migrate import MigrationChangedError
     from beamkeep.adapters.postgres.migrate import migrate as apply
-    from beamkeep.deployment.settings import DatabaseSettings
+    from beamkeep.parts.settings import DatabaseSettings
 
-    settings = _read(DatabaseSettings)
+    settings = read(DatabaseSettings)
     url = settings.migration_database_url or settings.database_url
     try:
-        applied = _run(apply(url.get_secret_value()))
+        applied = carry_out(apply(url.get_secret_value()))
     except (
         OSError,
         asyncpg.PostgresError,
@@ -150,10 +148,8 @@ def check(token: TextIO | None) -> None:
     """
     if token:
         _check_token(token.read().strip())
-    from beamkeep.adapters.postgres.ledger import ledger
-    from beamkeep.deployment.checking import deployment_faults
-    from beamkeep.parts.witness.proving import witness_faults
-    from beamkeep.workers.auditing import differences
+
+    from .checking import deployment_faults, record_faults
 
     settings = _settings()
 
@@ -164,22 +160,18 @@ def check(token: TextIO | None) -> None:
             click.echo(fault.text)
         return number, hidden
 
-    wrong, hidden = _run_on_database(tried())
-
-    async def shown(faults: AsyncIterator[str]) -> int:
-        number = 0
-        async for fault in faults:
-            number += 1
-            click.echo(fault)
-        return number
+    wrong, hidden = run_on_database(tried())
 
     async def compare() -> int:
-        async with ledger(settings.database_url.get_secret_value()) as kept:
-            return await shown(differences(kept))
+        number = 0
+        async for each in record_faults(settings):
+            number += 1
+            click.echo(each)
+        return number
 
     # A database with faults may have no tables to compare.
     if not hidden:
-        wrong += _run_on_database(compare()) + _run_on_database(shown(witness_faults(settings)))
+        wrong += run_on_database(compare())
     if not wrong:
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)
@@ -189,7 +181,9 @@ def _check_token(token: str) -> Never:
     import httpx2
 
     from beamkeep.adapters.tokens.diagnosis import diagnose
-    from beamkeep.deployment.composition import Deployment, verifier
+
+    from .composition import Deployment
+    from .web import verifier
 
     settings = _settings()
 
@@ -200,7 +194,7 @@ def _check_token(token: str) -> Never:
         await deployment.close()
         return found
 
-    accepted, text = _run(run())
+    accepted, text = carry_out(run())
     click.echo(text)
     sys.exit(0 if accepted else 1)
 
@@ -213,7 +207,8 @@ def rebuild(view: str) -> None:
     The old list is served until the new one has caught up.
     """
     from beamkeep.contexts import CATALOGUE
-    from beamkeep.deployment.composition import Deployment
+
+    from .composition import Deployment
 
     views = {each.name: each for each in CATALOGUE.views}
     if view not in views:
@@ -229,195 +224,8 @@ def rebuild(view: str) -> None:
             await deployment.close()
 
     click.echo(
-        f"Generation {_run(run())} of {view} is being built; it replaces the list when done."
+        f"Generation {carry_out(run())} of {view} is being built; it replaces the list when done."
     )
-
-
-@click.command()
-@click.option(
-    "--from",
-    "cursor",
-    required=True,
-    help="Cursor after which the relay continues, or `now` for the end of the log (required).",
-)
-def relay(cursor: str) -> None:
-    """Decide where the relay to NATS continues.
-
-    Use it after the database was restored to an earlier time. The first message after it has the
-    header Beamkeep-Break.
-    """
-    from beamkeep.contexts.seams.log import InvalidFeedCursorError
-    from beamkeep.deployment.composition import Deployment
-    from beamkeep.feed.log import START
-    from beamkeep.runtime.parsing import MalformedRequestError
-
-    settings = _settings()
-    if settings.nats_url is None:
-        click.echo("NATS_URL is not set: this deployment has no relay.", err=True)
-        sys.exit(BROKEN)
-
-    async def run() -> None:
-        deployment = Deployment(settings)
-        try:
-            place = await (await deployment.log_reader()).place(cursor)
-            await deployment.relay_places().decide(place or START)
-        finally:
-            await deployment.close()
-
-    try:
-        _run(run())
-    except (InvalidFeedCursorError, MalformedRequestError) as refused:
-        click.echo(f"The relay was not moved: {refused}", err=True)
-        sys.exit(1)
-    click.echo(f"The relay to {settings.nats_stream} continues there.")
-
-
-@click.command()
-@click.option(
-    "--checkpoints",
-    type=click.File(),
-    help="File with signed checkpoints (default: those in the database, which are weaker).",
-)
-@click.option(
-    "--keys",
-    type=click.File(),
-    help="File with verifier keys, one per line or as /.well-known/beamkeep-checkpoint-keys answers"
-    " (default: those in the database).",
-)
-@click.option(
-    "--accept",
-    "accepted",
-    multiple=True,
-    metavar="NAME",
-    help="Name of an anchor or a redaction that you know of, as `verify` shows it. Repeat the"
-    " option for each (default: none).",
-)
-def verify(checkpoints: TextIO | None, keys: TextIO | None, accepted: tuple[str, ...]) -> None:
-    """Compute the record again and compare it with signed checkpoints.
-
-    Read the event log and the rows of runs, decisions and procedures, and name the first
-    difference. Compare grants, standings and claims with the events. Exit code 1 means that the
-    record differs, or that an anchor or a redaction was not accepted.
-    """
-    from beamkeep.deployment.settings import DatabaseSettings
-    from beamkeep.parts.witness.proving import verify_record
-
-    settings = _read(DatabaseSettings)
-    url = settings.reader_database_url or settings.database_url
-
-    async def run() -> int:
-        number = 0
-        told = verify_record(
-            url.get_secret_value(),
-            None if checkpoints is None else _text(checkpoints),
-            None if keys is None else _text(keys),
-            lambda done: click.echo(f"\r{done} leaves", nl=False, err=True),
-            accepted,
-        )
-        async for is_fault, line in told:
-            number += is_fault
-            click.echo(line)
-        return number
-
-    if not (wrong := _run_on_database(run())):
-        click.echo("nothing is wrong")
-    sys.exit(1 if wrong else 0)
-
-
-@click.command()
-@click.option("--reason", required=True, help="Why the database was restored (required).")
-@click.option(
-    "--diverged",
-    is_flag=True,
-    help="Begin a new tree although the log differs from what was signed (default: refuse).",
-)
-def anchor(reason: str, diverged: bool) -> None:
-    """Let the witness go on after a restore.
-
-    Compute the log again and compare it with what was signed last. If the log is shorter, a new
-    tree begins, and its first leaf names the reason and the last checkpoint.
-    """
-    from beamkeep.parts.witness.proving import anchor_trees
-    from beamkeep.parts.witness.signing import WitnessRefusedError
-
-    settings = _settings()
-    try:
-        for line in _run_on_database(anchor_trees(settings, reason, is_diverged=diverged)):
-            click.echo(line)
-    except (WitnessRefusedError, ValueError) as refused:
-        click.echo(str(refused), err=True)
-        sys.exit(1)
-
-
-@click.command()
-@click.option(
-    "--table", required=True, help="Table of the row, such as run_logbook_entry (required)."
-)
-@click.option("--key", required=True, help="Primary key of the row (required).")
-@click.option(
-    "--reason", required=True, help="Why the row is removed, without personal data (required)."
-)
-def redact(table: str, key: str, reason: str) -> None:
-    """Remove one row that must not be kept, and keep its hash.
-
-    Checkpoints of the log stay valid. Events cannot be removed.
-    """
-    from beamkeep.deployment.settings import DatabaseSettings
-    from beamkeep.parts.witness.postgres_proving import redact as remove
-
-    settings = _read(DatabaseSettings)
-    url = settings.migration_database_url or settings.database_url
-    try:
-        is_removed = _run(remove(url.get_secret_value(), table, key, reason=reason))
-    except ValueError as refused:
-        click.echo(str(refused), err=True)
-        sys.exit(1)
-    if not is_removed:
-        click.echo(f"{table} has no row {key}.", err=True)
-        sys.exit(1)
-    click.echo(f"{table} {key} is removed, and its hash is kept.")
-
-
-@click.command("witness-key")
-@click.argument("name")
-@click.argument("file", type=click.Path(path_type=Path))
-def witness_key(name: str, file: Path) -> None:
-    """Make a key that signs checkpoints, and print its verifier key.
-
-    NAME is how others know the key, such as control.example.org/north-ring/witness. FILE is
-    created and must not exist.
-    """
-    from beamkeep.parts.witness.keys import make_key
-
-    try:
-        click.echo(make_key(name, file).key().text)
-    except (OSError, ValueError) as error:
-        click.echo(f"The key was not made: {error}", err=True)
-        sys.exit(1)
-
-
-@click.command("end-witness-key")
-@click.argument("key")
-@click.option("--leaked", is_flag=True, help="List the key as revoked (default: as replaced).")
-def end_witness_key(key: str, leaked: bool) -> None:
-    """List a verifier key as one that signs no more.
-
-    KEY is the verifier key, as `witness-key` has printed it. What only a revoked key has signed
-    proves nothing.
-    """
-    from beamkeep.deployment.settings import DatabaseSettings
-    from beamkeep.parts.witness.postgres_cosigning import end_key
-    from beamkeep.parts.witness.trees.notes import InvalidNoteError, read_key
-
-    settings = _read(DatabaseSettings)
-    url = settings.migration_database_url or settings.database_url
-    try:
-        verifier_key = read_key(key)
-    except InvalidNoteError:
-        click.echo(f"{key} is not a verifier key.", err=True)
-        sys.exit(1)
-    _run(end_key(url.get_secret_value(), verifier_key, is_leaked=leaked))
-    click.echo(f"{verifier_key.name} is listed as {'revoked' if leaked else 'replaced'}.")
 
 
 @click.command("mcp-stdio")
@@ -426,11 +234,13 @@ def mcp_stdio(toolsets: str) -> None:
     """Serve MCP on standard input and output."""
     import httpx2
 
-    from beamkeep.deployment.composition import Deployment, verifier
     from beamkeep.kernel import SurfaceKind
     from beamkeep.runtime.admission import Caller
     from beamkeep.runtime.tokens import MissingTokenError
     from beamkeep.surfaces.mcp import serve_stdio
+
+    from .composition import Deployment
+    from .web import verifier
 
     settings = _settings()
     surface: UUID | None = settings.mcp_stdio_surface_id
@@ -455,40 +265,16 @@ def mcp_stdio(toolsets: str) -> None:
             await serve_stdio(await deployment.service(), caller, toolsets)
         await deployment.close()
 
-    _run(run())
+    carry_out(run())
 
 
 SWITCH_SECONDS = 0.001
 
 
-@click.group("import")
-def import_file() -> None:
-    """Import a beamline from a file."""
+def _settings() -> "ServerSettings":
+    from .settings import Settings
 
-
-FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-APPLY = click.option("--apply", is_flag=True, help="Apply the changes (default: preview only).")
-
-
-@import_file.command()
-@FILE
-@APPLY
-def yaml(file: Path, apply: bool) -> None:
-    """Import a beamline that a YAML or JSON file describes."""
-    from beamkeep.parts.importing.importer import run
-
-    run(file, apply)
-
-
-@import_file.command()
-@FILE
-@APPLY
-@click.option("--facility", required=True, help="Code of the facility of the devices.")
-def happi(file: Path, apply: bool, facility: str) -> None:
-    """Import the devices of a happi database."""
-    from beamkeep.parts.importing.importer import run
-
-    run(file, apply, facility)
+    return configure(Settings)
 
 
 def main() -> None:
@@ -498,16 +284,7 @@ def main() -> None:
     main()
 
 
-def _settings() -> "Settings":
-    from beamkeep.deployment.settings import Settings
-    from beamkeep.telemetry import configure_logging
-
-    settings = _read(Settings)
-    configure_logging(settings.log_json, settings.log_level)
-    return settings
-
-
-async def _begin(command: str, settings: "Settings") -> None:
+async def _begin(command: str, settings: "ServerSettings") -> None:
     """Log the version, and return once the databases answer, or once waiting does not help."""
     import structlog
 
@@ -524,79 +301,10 @@ async def _begin(command: str, settings: "Settings") -> None:
         await until_reachable(url.get_secret_value(), tell)
 
 
-def _read[S: DatabaseSettings](kind: type[S]) -> S:
-    from pydantic import ValidationError
-    from pydantic_settings import SettingsError
-
-    try:
-        return kind()
-    except SettingsError as error:
-        # Its cause has the value, which may contain a secret.
-        (name,) = re.findall(r'"(\w+)" from', str(error))
-        click.echo(f"{name.upper()}: The value is not JSON.", err=True)
-        sys.exit(BROKEN)
-    except ValidationError as error:
-        for fault in error.errors(include_url=False, include_input=False):
-            where = ".".join(str(part) for part in fault["loc"]).upper()
-            said = fault["msg"].removeprefix("Value error, ")
-            click.echo(f"{where}: {said}".removeprefix(": "), err=True)
-        sys.exit(BROKEN)
+def own_and_added() -> tuple[click.Command, ...]:
+    """Return the verbs of the server and of its parts."""
+    own = serve, work, migrate, check, rebuild, mcp_stdio
+    return (*own, *(verb for part in PARTS for verb in part.verbs))
 
 
-def _text(file: TextIO) -> str:
-    try:
-        return file.read()
-    except UnicodeDecodeError:
-        click.echo(f"{file.name} is not a text file in UTF-8.", err=True)
-        sys.exit(BROKEN)
-
-
-def _run_on_database[T](work: Coroutine[Any, Any, T]) -> T:
-    """Run something that reads a record, whatever is wrong with the database or the files."""
-    import asyncpg
-    import msgspec
-
-    from beamkeep.runtime.store import StoreUnavailableError
-
-    told = "The record was not read to its end"
-    try:
-        return _run(work)
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, StoreUnavailableError) as error:
-        remedy = "See that the database runs and answers."
-        if str(getattr(error, "sqlstate", "")).startswith("42"):
-            # A table is missing, or the role may not read it.
-            remedy = "Run `beamkeep migrate`, and log in as bk_reader or bk_app."
-        click.echo(f"{told}: {error}. {remedy}", err=True)
-    except OSError as error:
-        remedy = "See that the database runs and answers, and that the files can be read."
-        click.echo(f"{told}: {error}. {remedy}", err=True)
-    except msgspec.MsgspecError as error:
-        click.echo(f"{told}: a file or a row cannot be read: {error}.", err=True)
-    sys.exit(BROKEN)
-
-
-def _run[T](work: Coroutine[Any, Any, T]) -> T:
-    import uvloop
-
-    from beamkeep.adapters.extras import MissingExtraError
-    from beamkeep.adapters.postgres.fence import UnfitDatabaseError
-    from beamkeep.adapters.postgres.reaching import UnreachableDatabaseError
-    from beamkeep.contexts.trust.bootstrap import AdministratorUnusableError
-    from beamkeep.parts.conducting.registered import BrokenEntryPointError
-
-    refused = UnfitDatabaseError, AdministratorUnusableError, MissingExtraError
-    code = BROKEN
-    try:
-        return uvloop.run(work)
-    except* UnreachableDatabaseError as unreachable:
-        for error in unreachable.exceptions:
-            click.echo(str(error), err=True)
-        code = TRY_AGAIN
-    except* (*refused, BrokenEntryPointError) as unfit:
-        for error in unfit.exceptions:
-            click.echo(str(error), err=True)
-    sys.exit(code)
-
-
-if __name__ == "__main__":
-    main()
+VERBS = own_and_added()

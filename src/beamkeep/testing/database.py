@@ -5,7 +5,7 @@ from typing import NamedTuple
 import psycopg
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.deployment.composition import IDLE
+from beamkeep.parts.wiring import IDLE
 
 from .cluster import Cluster
 

@@ -23,9 +23,10 @@ from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
-from beamkeep.deployment.composition import IDLE, compose
+from beamkeep.deployment.composition import compose
 from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
 from beamkeep.parts.custody.postgres import PostgresCustody
+from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import WHOLE_LOG

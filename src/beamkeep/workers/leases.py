@@ -77,12 +77,13 @@ class LeaseHolder:
         self._tasks: dict[Holding, asyncio.Task[None]] = {}
         self._renewed_at, self._wake = clock(), asyncio.Event()
 
-    def loop(self, then: Callable[[], Awaitable[None]], name: str = "conductor") -> Loop:
-        """Return the loop that keeps the work going, and what is closed after it."""
+    def loop(self, name: str, then: Callable[[], Awaitable[None]] | None = None) -> Loop:
+        """Return the loop that keeps the work going; `then` is called after it has closed."""
 
         async def close() -> None:
             await self.close()
-            await then()
+            if then:
+                await then()
 
         return Loop(name, self.turn, close, wake=self._wake)
 

@@ -1,6 +1,7 @@
 """Agents as principals: what they may call, over which surface, and what is kept of them."""
 
 import json
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -10,7 +11,7 @@ from tests.support.examples.agent import MODEL
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.access.profile import AGENTS, RUN_SUPERVISOR, STANDINGS
 from beamkeep.contexts.agent.agent import ModelRef, agents
-from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
+from beamkeep.contexts.agent.seeded import SEEDED_AGENTS, seeds
 from beamkeep.contexts.seams.agent_records import RiskReason
 from beamkeep.deployment.seeding import prepare
 from beamkeep.kernel import DENIALS, Refusal, SurfaceKind
@@ -100,7 +101,14 @@ async def test_an_inactive_actor_stays_barred_whatever_its_agent_does():
 async def test_no_login_is_bound_to_a_seeded_agent():
     service, store = await memory_service()
     model = ModelRef("local", "model-a")
-    await prepare(store, store, ADMIN, False, installation=INSTALLATION, language_model=model)
+    await prepare(
+        store,
+        store,
+        ADMIN,
+        False,
+        installation=INSTALLATION,
+        seeds_of=[partial(seeds, model=model)],
+    )
     for agent_id in AGENTS:
         login = {"issuer": ISSUER, "subject": "x", "actor_id": str(agent_id)}
         with pytest.raises(Refusal) as refused:
@@ -114,7 +122,14 @@ async def test_agents_with_a_model_are_seeded_at_the_first_start_that_names_one(
     assert (agents.name, AGENTS[0]) not in store.streams
     for name in ("model-a", "model-b"):
         model = ModelRef("local", name)
-        await prepare(store, store, ADMIN, False, installation=INSTALLATION, language_model=model)
+        await prepare(
+            store,
+            store,
+            ADMIN,
+            False,
+            installation=INSTALLATION,
+            seeds_of=[partial(seeds, model=model)],
+        )
     session = service.sessions()
     for seeded in SEEDED_AGENTS:
         found = await session.one(agents, seeded.id)

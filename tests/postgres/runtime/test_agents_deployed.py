@@ -14,8 +14,9 @@ from tests.support.examples.federation import OWN_SITE
 
 from beamkeep.adapters.postgres.ledger import ledger
 from beamkeep.deployment.composition import Deployment
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.settings import settings_of
 from beamkeep.kernel import EVIDENCE, FOLDED
+from beamkeep.parts.agents import wiring
 from beamkeep.parts.agents.caution_promoter import PROMOTER
 from beamkeep.parts.agents.run_supervisor import SUPERVISOR
 from beamkeep.parts.witness.proving import verify_record
@@ -35,7 +36,9 @@ class Agents(Developer):
     def __init__(self, deployment: Deployment, service: Service) -> None:
         super().__init__(service, deployment.store)
         self.deployment, self.store = deployment, deployment.store
-        self.loops: Mapping[str, Loop] = {each.name: each for each in deployment.agents(service)}
+        settings: Any = deployment.settings
+        loops = wiring.loops(deployment.core(service), settings)
+        self.loops: Mapping[str, Loop] = {each.name: each for each in loops}
         self._projector = deployment.projector()
 
     async def follow(self) -> None:
@@ -60,7 +63,7 @@ class Agents(Developer):
 @pytest.fixture
 async def agents(database: Database) -> AsyncGenerator[Agents]:
     deployment = Deployment(
-        Settings(
+        settings_of(
             database_url=SecretStr(database.url()),
             projector_database_url=SecretStr(database.url("bk_projector")),
             require_authenticated_principal=False,

@@ -19,10 +19,10 @@ from beamkeep.adapters.postgres.directory import COLUMNS
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
-from beamkeep.deployment.composition import IDLE
 from beamkeep.feed import log
 from beamkeep.feed.directory.entries import Entry, facility_code_of
 from beamkeep.feed.directory.seam import Directory
+from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore

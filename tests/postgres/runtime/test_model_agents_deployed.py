@@ -15,7 +15,8 @@ from tests.support.provider_server import ProviderServer, Told, completion, prov
 from beamkeep.contexts.access.profile import CAUTION_DRAFTER, RUN_DEBRIEFER
 from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.deployment.composition import Deployment
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.settings import settings_of
+from beamkeep.parts.agents import wiring
 from beamkeep.parts.agents.models.budget import Price
 from beamkeep.parts.agents.postgres_model_calls import PostgresModelCalls
 from beamkeep.testing.database import Database
@@ -38,7 +39,7 @@ async def at_work(
     database: Database, provider: ProviderServer, **switches: Any
 ) -> AsyncGenerator[tuple[World, Deployment]]:
     """Run a deployment whose agents call this provider, and yield what is done in it."""
-    settings = Settings(
+    settings = settings_of(
         database_url=SecretStr(database.url()),
         projector_database_url=SecretStr(database.url("bk_projector")),
         require_authenticated_principal=False,
@@ -54,7 +55,7 @@ async def at_work(
     )
     deployment = Deployment(settings)
     service = await deployment.service(works=True)
-    loops = [deployment.projector(), *deployment.agents(service)]
+    loops = [deployment.projector(), *wiring.loops(deployment.core(service), settings)]
     world = World(service, deployment.store, PostgresModelCalls(database.connections()))
     await world.furnish()
     running = asyncio.create_task(deployment.supervisor.run(loops))

@@ -46,7 +46,6 @@ from beamkeep.contexts.run.observation import (
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS, PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.deployment.composition import IDLE
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
@@ -60,6 +59,7 @@ from beamkeep.kernel import (
     Standing,
     replace,
 )
+from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import SNAPSHOT_EVERY

@@ -22,8 +22,8 @@ from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated
-from beamkeep.deployment.composition import IDLE
 from beamkeep.kernel import ListFilter, View
+from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import BEGINNING, ListPage, Position, StoredEvent

@@ -20,7 +20,7 @@ from beamkeep.contexts.starting.checks import (
     RunRequiresPermittedEnclosureError,
 )
 from beamkeep.deployment.composition import Deployment, compose
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.settings import settings_of
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import INSTALLATION
@@ -124,7 +124,7 @@ async def test_a_supply_whose_observer_is_silent_starts_no_run_until_somebody_vo
 
 @pytest.fixture
 async def deployment(database: Database) -> AsyncGenerator[Deployment]:
-    settings = Settings(
+    settings = settings_of(
         database_url=SecretStr(database.url()),
         projector_database_url=SecretStr(database.url("bk_projector")),
         require_authenticated_principal=False,
@@ -164,7 +164,7 @@ async def test_a_service_beside_which_a_worker_should_watch_says_which(
     world: World, database: Database
 ):
     await a_permitted_enclosure(world.do)
-    settings = Settings(
+    settings = settings_of(
         database_url=SecretStr(database.url()),
         require_authenticated_principal=False,
         development=True,

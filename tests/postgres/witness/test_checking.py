@@ -17,10 +17,12 @@ from tests.support.examples.assets import an_asset
 from tests.support.examples.exchange import import_artifact
 
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.deployment.settings import Settings
-from beamkeep.deployment.verbs import anchor, check, verify
+from beamkeep.deployment.settings import settings_of
+from beamkeep.deployment.verbs import check
 from beamkeep.parts.witness.proving import verify_record, witness_faults
+from beamkeep.parts.witness.settings import WitnessSettings
 from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.verbs import anchor, verify
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import ISSUER
@@ -268,9 +270,9 @@ async def test_a_young_row_and_evidence_of_a_decision_cannot_have_expired(facili
     assert told == [said.format(table, key) for table in tables]
 
 
-def settings_of(following: Following) -> Settings:
+def witness_settings(following: Following) -> WitnessSettings:
     host, code, *_ = ORIGIN.split("/")
-    return Settings(
+    return settings_of(
         database_url=SecretStr(following.database.url()),
         witness_database_url=SecretStr(following.database.url("bk_witness")),
         witness_key_file=following.key_file,
@@ -287,7 +289,7 @@ async def test_a_witness_that_refuses_one_of_its_trees_is_named(following: Follo
     following.database.ask(WRITE_EVENT, 3)
     following.database.ask(WRITE_ENTRY, 3)
     await following.caught_up()
-    settings = settings_of(following)
+    settings = witness_settings(following)
     assert [told async for told in witness_faults(settings)] == []
     altered = {
         Tree.EVENTS: "UPDATE bk.witness_tree SET frontier = set_byte(frontier, 3, 1 + get_byte("
@@ -312,7 +314,7 @@ async def test_a_tree_that_ends_before_what_was_signed_is_named(following: Follo
     following.database.ask(
         "DELETE FROM bk.events" if tree is Tree.EVENTS else "DELETE FROM bk.run_logbook_entry"
     )
-    told = [told async for told in witness_faults(settings_of(following))]
+    told = [told async for told in witness_faults(witness_settings(following))]
     assert any(f"does not sign the tree of {tree}: number 1 ends at size" in line for line in told)
 
 

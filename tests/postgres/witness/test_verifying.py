@@ -14,10 +14,10 @@ from tests.postgres.witness.conftest import (
     Following,
 )
 
-from beamkeep.deployment.verbs import end_witness_key, redact, verify
 from beamkeep.parts.witness.keys import make_key
 from beamkeep.parts.witness.proving import verify_record
 from beamkeep.parts.witness.trees.leaves import Tree
+from beamkeep.parts.witness.verbs import end_witness_key, redact, verify
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import PREPARED, fresh_database

@@ -511,7 +511,9 @@ async def _until_row(world: Any, procedure_id: str, row: tuple[int, str]) -> Non
 async def test_a_cancel_and_an_abort_take_effect_within_two_seconds(bench: MakeBench):
     world = await bench()
     supervisor, conductor = Supervisor(Telemetry()), world.conductor()
-    at_work = asyncio.create_task(supervisor.run([conductor.loop(world.channels.close)]))
+    at_work = asyncio.create_task(
+        supervisor.run([conductor.loop("conductor", world.channels.close)])
+    )
     for verb in ("cancel_conduct", "abort_procedure"):
         steps = [check("bl:never", 1.0, wait=3600.0)]
         ids = procedure_id, conduct_id = await world.accepted(steps)

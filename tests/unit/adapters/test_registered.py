@@ -7,16 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from beamkeep.adapters.extras import BrokenEntryPointError
 from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.parts.conducting.bodies import ActionCall, ActionCancelledError, params_fault
 from beamkeep.parts.conducting.conduct.advising import grid_walk
 from beamkeep.parts.conducting.control import ControlReading
-from beamkeep.parts.conducting.registered import (
-    PAUSE,
-    BrokenEntryPointError,
-    registered_actions,
-    registered_advisors,
-)
+from beamkeep.parts.conducting.registered import PAUSE, registered_actions, registered_advisors
 from beamkeep.schemas import Json, JsonObject
 
 pytestmark = pytest.mark.anyio

@@ -31,7 +31,7 @@ from beamkeep.kernel import replace
 from beamkeep.parts.custody.checks import Checker, CopyReader, LayoutReader, ReadProgress
 from beamkeep.parts.custody.copies import ChildCopyReader
 from beamkeep.parts.scans.reading import ScanReader
-from beamkeep.parts.scans.validating import ScanLayoutReader
+from beamkeep.parts.scans.validating import LayoutStep
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.telemetry import Telemetry
@@ -401,7 +401,7 @@ async def test_the_layout_of_a_copy_is_compared_with_its_profiles(
     bench.service = compose(bench.store, bench.store, b"k" * 32, installation=here)
     bench.do = AdminClient(bench.service, bench.store)
     await bench.request(id, "FormatValidated")
-    reader = ScanLayoutReader(ScanReader(DataRoots([bench.root]), 0, most_hashed=0))
+    reader = LayoutStep(ScanReader(DataRoots([bench.root]), 0, most_hashed=0))
     async with bench.worker(None, reader):
         found = await bench.attested(id)
     assert (found["kind"], found["outcome"]) == ("FormatValidated", outcome)

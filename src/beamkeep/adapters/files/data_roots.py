@@ -4,7 +4,7 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -145,3 +145,19 @@ def _error(code: int) -> OSError:
     if code in {errno.EXDEV, errno.ELOOP}:
         return OutsideRootsError(code, "A link or '..' in the path leads out of DATA_ROOTS")
     return OSError(code, os.strerror(code))
+
+
+def root_faults(roots: Iterable[Path]) -> Iterator[str]:
+    """Yield a sentence about each directory that cannot be read."""
+    for root in roots:
+        try:
+            next(os.scandir(root), None)
+        except FileNotFoundError:
+            yield f"{root} does not exist. Mount it, or take it out of the list."
+        except NotADirectoryError:
+            yield f"{root} is not a directory. Name the directory that contains the files."
+        except OSError as error:
+            yield (
+                f"{root} cannot be read: {error.strerror}. Let the user that runs the service read"
+                " and enter it."
+            )

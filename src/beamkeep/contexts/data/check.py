@@ -77,6 +77,12 @@ class CopyToRead(Record):
     """The files of the dataset below the place; None for all that are there."""
 
 
+class FindLayout(Record):
+    """Asks for the layout of a copy of a scan."""
+
+    copy: CopyToRead
+
+
 CHECKS = Table("distribution_check", DistributionCheck, key=("distribution_id", "kind"))
 READ_FILES = Table("distribution_check_file", ReadFile, key=("check_id", "path"))
 

@@ -18,7 +18,6 @@ from beamkeep.kernel import (
     claim,
     claim_key,
 )
-from beamkeep.parts.agents.resolution import AgentDecisionTakenError, AgentIdentity, Resolution
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.dispatch import Basis
@@ -26,6 +25,8 @@ from beamkeep.runtime.sending import Creation
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.telemetry import attributed
+
+from .resolution import AgentDecisionTakenError, AgentIdentity, Resolution
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -11,13 +11,13 @@ from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.caution.promotion import CONTEXT, DRAFT, SEVERITIES, CautionDraft
 from beamkeep.contexts.operation.procedure import ListProcedures, procedures
 from beamkeep.kernel import Command
-from beamkeep.parts.agents.models.output import plain
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import JsonObject
 
 from .desk import ModelAgent
 from .model_agent import Case, ModelReaction, ModelVerdict
+from .models.output import plain
 from .run_facts import ended_run, fitted, shown
 
 NO_ACTION, INVALID = "NoAction", "InvalidProposal"

@@ -12,7 +12,6 @@ from beamkeep.contexts.decision.decision import RegisterDecision
 from beamkeep.contexts.decision.results import DECISION_KEYS
 from beamkeep.contexts.run.run import DecisionDebriefRequested
 from beamkeep.kernel import CLAIMS, Allow, Command, ObjectScope, Record, SideWrite, claim, claim_key
-from beamkeep.parts.agents.models.budget import MODEL_CALLS, ModelCall
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -28,6 +27,7 @@ from beamkeep.runtime.store import (
     MovedError,
 )
 
+from .models.budget import MODEL_CALLS, ModelCall
 from .resolution import AgentDecisionTakenError
 
 LEASE_ROUNDS = 5

@@ -1,8 +1,9 @@
 """The language models that a deployment can call."""
 
 from beamkeep.adapters.extras import MissingExtraError
-from beamkeep.parts.agents.models.provider import Provider, ProviderAccount
-from beamkeep.parts.agents.models.seam import LanguageModel
+
+from .models.provider import Provider, ProviderAccount
+from .models.seam import LanguageModel
 
 
 def language_model(provider: Provider, account: ProviderAccount) -> LanguageModel:
@@ -10,10 +11,10 @@ def language_model(provider: Provider, account: ProviderAccount) -> LanguageMode
     extra = "anthropic" if provider == "anthropic" else "openai"
     try:
         if provider == "anthropic":
-            from beamkeep.parts.agents.models.anthropic_messages import AnthropicModel  # noqa: PLC0415
+            from .models.anthropic_messages import AnthropicModel  # noqa: PLC0415
 
             return AnthropicModel(account)
-        from beamkeep.parts.agents.models import openai_api  # noqa: PLC0415
+        from .models import openai_api  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError(
             f"LANGUAGE_MODEL_PROVIDER is {provider}. Install beamkeep[{extra}]."

@@ -5,7 +5,8 @@ from uuid import UUID
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.decision.inference import DecisionInference
 from beamkeep.kernel import replace
-from beamkeep.parts.agents.models.budget import (
+
+from .models.budget import (
     ATTEMPT_EVERY,
     MODEL_CALLS,
     MOST_ATTEMPTS,

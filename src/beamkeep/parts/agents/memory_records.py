@@ -17,7 +17,8 @@ from beamkeep.contexts.seams.agent_records import (
     ResultFilter,
     RiskReason,
 )
-from beamkeep.parts.agents.models.budget import MODEL_CALLS
+
+from .models.budget import MODEL_CALLS
 
 
 class MemoryAgentRecords:

@@ -10,7 +10,13 @@ import msgspec
 from beamkeep.contexts.decision.decision import AppendInferences, ConfidenceSource, RegisterDecision
 from beamkeep.contexts.decision.inference import InferenceEntry
 from beamkeep.kernel import Command, Record, replace
-from beamkeep.parts.agents.models.budget import (
+from beamkeep.runtime.session import Session
+from beamkeep.runtime.store import Envelope
+from beamkeep.schemas import Json, JsonObject
+from beamkeep.telemetry import Telemetry
+
+from .desk import Desk, ModelAgent, ModelDecision
+from .models.budget import (
     MOST_ATTEMPTS,
     PASSING,
     BudgetedModels,
@@ -20,8 +26,8 @@ from beamkeep.parts.agents.models.budget import (
     OverBudget,
     Postponed,
 )
-from beamkeep.parts.agents.models.output import clean
-from beamkeep.parts.agents.models.seam import (
+from .models.output import clean
+from .models.seam import (
     CompletionRequest,
     CompletionResponse,
     LanguageModelBudgetExceededError,
@@ -29,13 +35,7 @@ from beamkeep.parts.agents.models.seam import (
     LanguageModelOutputInvalidError,
     ModelAnswer,
 )
-from beamkeep.parts.agents.models.templates import TEMPLATES
-from beamkeep.runtime.session import Session
-from beamkeep.runtime.store import Envelope
-from beamkeep.schemas import Json, JsonObject
-from beamkeep.telemetry import Telemetry
-
-from .desk import Desk, ModelAgent, ModelDecision
+from .models.templates import TEMPLATES
 from .resolution import Apart
 
 LOOK_AGAIN_SECONDS = 1.0

@@ -11,12 +11,12 @@ import structlog
 from beamkeep.contexts.agent.agent import AgentStatus, ListAgents, agents
 from beamkeep.contexts.run.run import RunAborted, RunCompleted, RunStopped, RunTruncated, runs
 from beamkeep.kernel import Event
-from beamkeep.parts.agents.desk import ModelAgent
-from beamkeep.parts.agents.model_agent import ModelAgentRuntime, ModelReaction
-from beamkeep.parts.agents.resolution import AgentIdentity, Apart
 from beamkeep.runtime.session import Session
 
+from .desk import ModelAgent
+from .model_agent import ModelAgentRuntime, ModelReaction
 from .reactions import PAUSE_SECONDS, EventLoop, EventReaction, Trigger
+from .resolution import AgentIdentity, Apart
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

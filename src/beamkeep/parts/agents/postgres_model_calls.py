@@ -12,7 +12,9 @@ from beamkeep.adapters.postgres.connections import (
     Connections,
 )
 from beamkeep.adapters.postgres.statements import Statement
-from beamkeep.parts.agents.models.budget import (
+from beamkeep.runtime.store import StoreUnavailableError
+
+from .models.budget import (
     ATTEMPT_EVERY,
     MOST_ATTEMPTS,
     Begun,
@@ -23,7 +25,6 @@ from beamkeep.parts.agents.models.budget import (
     Spending,
     Spent,
 )
-from beamkeep.runtime.store import StoreUnavailableError
 
 # What an agent has spent: inferences on record, and the reserves of calls that are not settled.
 SPENT = """

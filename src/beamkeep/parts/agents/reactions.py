@@ -9,7 +9,6 @@ from uuid import UUID
 import structlog
 
 from beamkeep.kernel import AnyAggregate, Cannot, Event, Record, replace
-from beamkeep.parts.agents.resolution import AgentIdentity, Apart, Resolution
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import Session
@@ -26,6 +25,7 @@ from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, Tail, TailEvent
 from beamkeep.telemetry import Telemetry
 
 from .agent_writing import AgentDeniedError, AgentWriter
+from .resolution import AgentIdentity, Apart, Resolution
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -5,14 +5,14 @@ from uuid import UUID, uuid5
 
 from beamkeep.contexts.run.logbook import AppendRunLogbookEntry, RunEntryKind
 from beamkeep.kernel import Command
-from beamkeep.parts.agents.models.output import plain
-from beamkeep.parts.agents.models.seam import LanguageModelOutputInvalidError
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import JsonObject
 
 from .desk import ModelAgent
 from .model_agent import Case, ModelReaction, ModelVerdict
+from .models.output import plain
+from .models.seam import LanguageModelOutputInvalidError
 from .run_facts import ended_run, fitted
 
 SHORTEST = 80

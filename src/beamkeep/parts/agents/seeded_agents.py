@@ -9,15 +9,15 @@ from beamkeep.contexts.decision.decision import DecisionRegistered, decisions
 from beamkeep.contexts.safety.clearance import clearances
 from beamkeep.kernel import Catalogue, Event
 from beamkeep.parts.agents import caution_promoter, clearance_expirer, run_supervisor
-from beamkeep.parts.agents.caution_promoter import PROMOTER, PromotionIds, PromotionRules
-from beamkeep.parts.agents.clearance_expirer import EXPIRER
-from beamkeep.parts.agents.histories import Histories
-from beamkeep.parts.agents.resolution import Resolution
-from beamkeep.parts.agents.run_supervisor import SUPERVISOR, SupervisionRules
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import MovedError, ReadModel
 
+from .caution_promoter import PROMOTER, PromotionIds, PromotionRules
+from .clearance_expirer import EXPIRER
+from .histories import Histories
 from .reactions import EventReaction, Reactions, TickReaction, Trigger
+from .resolution import Resolution
+from .run_supervisor import SUPERVISOR, SupervisionRules
 
 ATTEMPTS = 4
 """How often a proposal is judged at once while what it is judged by keeps changing."""

@@ -24,8 +24,9 @@ from beamkeep.contexts.operation.loop import (
 )
 from beamkeep.contexts.recipe.criteria import equal
 from beamkeep.contexts.seams.routes import is_number
-from beamkeep.parts.conducting.bodies import AdvisorEvidenceRejectedError
 from beamkeep.schemas import Json
+
+from .bodies import AdvisorEvidenceRejectedError
 
 type Numbers = NDArray[np.float64]
 

@@ -9,9 +9,8 @@ from decimal import Decimal
 import aioca
 from aioca.types import AugmentedValue
 
-from beamkeep.parts.conducting.signals import SignalReading
-
 from .channels.values import SEVERITIES
+from .signals import SignalReading
 
 ECHO_SECONDS = 5.0
 """The time that libca waits for the reply to an echo; it cannot be configured."""

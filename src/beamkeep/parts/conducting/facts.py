@@ -36,7 +36,6 @@ from beamkeep.contexts.seams.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import ObjectScope, Record, replace
-from beamkeep.parts.conducting.conduct.known import Known
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller
 from beamkeep.runtime.codec import Codec
@@ -44,6 +43,8 @@ from beamkeep.runtime.entry_points import EntryPoint
 from beamkeep.runtime.store import READ_AT_ONCE, CallContext, Envelope, EventStore
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.workers.durable import ClaimedWork
+
+from .conduct.known import Known
 
 
 class ConductFacts(Record):

@@ -6,25 +6,23 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import cast
 
+from beamkeep.adapters.extras import BrokenEntryPointError
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.kernel import Invalid
-from beamkeep.parts.conducting.bodies import (
+from beamkeep.schemas import declare
+
+from .bodies import (
     ActionCall,
     ActionCancelledError,
     Advisor,
     RegisteredAction,
 )
-from beamkeep.parts.conducting.conduct.advising import grid_walk
-from beamkeep.schemas import declare
+from .conduct.advising import grid_walk
 
 ACTIONS, ADVISORS = "beamkeep.actions", "beamkeep.advisors"
 BUILT_IN = "beamkeep"
 LONGEST_PAUSE = 3600
-
-
-class BrokenEntryPointError(Exception):
-    """An action or an advisor that is installed and cannot be used."""
 
 
 class InvalidActionSchemaError(Invalid):

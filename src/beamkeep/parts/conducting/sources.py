@@ -1,7 +1,8 @@
 """Which control system the signals are read from."""
 
 from beamkeep.adapters.extras import MissingExtraError
-from beamkeep.parts.conducting.signals import SignalSource
+
+from .signals import SignalSource
 
 
 def control_system(silence_seconds: float) -> SignalSource:

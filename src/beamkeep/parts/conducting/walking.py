@@ -43,9 +43,6 @@ from beamkeep.contexts.run.run import RunStatus, runs
 from beamkeep.contexts.seams.routes import RouteFinding
 from beamkeep.contexts.starting.conducting import require_conductable
 from beamkeep.kernel import Refusal, replace
-from beamkeep.parts.conducting.conduct.known import Known
-from beamkeep.parts.conducting.conduct.loops import AskAdvisor, advisor_failure
-from beamkeep.parts.conducting.conduct.walking import Attach, FailStep, Skip, Start, next_action
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.store import OutcomeUnknownError, StoreUnavailableError, WorkLostError
@@ -56,6 +53,9 @@ from beamkeep.workers.leases import Holding
 
 from .bodies import Advisor, AdvisorError
 from .compute.seam import ComputeError
+from .conduct.known import Known
+from .conduct.loops import AskAdvisor, advisor_failure
+from .conduct.walking import Attach, FailStep, Skip, Start, next_action
 from .control import ControlWriteFencedError, ControlWriteStoppedError
 from .effects import Effects, StepFailedError, StepRun, plain
 from .facts import ConductFacts, ConductReader

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from importlib.metadata import version
 from typing import Protocol
@@ -24,6 +24,7 @@ from beamkeep.contexts.data.check import (
     CopyToRead,
     DistributionCheck,
     EndDistributionCheck,
+    FindLayout,
     ReadFile,
 )
 from beamkeep.contexts.data.dataset import PARTS
@@ -71,12 +72,8 @@ class CopyReader(Protocol):
         ...
 
 
-class LayoutReader(Protocol):
-    """Finds the layout of data files."""
-
-    async def layout(self, copy: CopyToRead) -> ScanLayout | CheckFailure | None:
-        """Return the layout of a copy, None if it has no known one, or why it cannot be read."""
-        ...
+type LayoutReader = Callable[[FindLayout], Awaitable[ScanLayout | CheckFailure | None]]
+"""Finds the layout of a copy: None if it has no known one, or why it cannot be read."""
 
 
 class StoppedCheckError(Exception):
@@ -158,7 +155,7 @@ class Checker:
     async def _layout(self, copy: CopyToRead) -> ScanLayout | CheckFailure | None:
         if self._layouts is None:
             raise NotImplementedError("This deployment has no reader of layouts.")
-        return await self._layouts.layout(copy)
+        return await self._layouts(FindLayout(copy))
 
     async def _sum(
         self,

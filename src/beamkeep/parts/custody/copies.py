@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.check import CopyToRead
 from beamkeep.contexts.seams.receivers import ReceiverHosts
-from beamkeep.parts.custody.checks import ReadProgress
 from beamkeep_client.checksums import CheckedFile, FileMark, FileOnHost, FoundBytes
+
+from .checks import ReadProgress
 
 CHILD = "beamkeep.parts.custody.copies_child"
 INHERITED = ("SSL_CERT_FILE", "SSL_CERT_DIR", "BEAMKEEP_HOST_NAME")

@@ -10,7 +10,8 @@ from beamkeep.contexts.data.distribution import COPIES, Copy
 from beamkeep.contexts.data.judging import CustodyRow, custody_row, totals_of
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
 from beamkeep.kernel import Reader
-from beamkeep.parts.custody.watching import as_if_up
+
+from .watching import as_if_up
 
 
 class MemoryCustody:

@@ -15,8 +15,9 @@ from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy, distributions
 from beamkeep.contexts.data.judging import CustodyRow, totals_of
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
-from beamkeep.parts.custody.watching import CustodyFacts
 from beamkeep.runtime.codec import encode
+
+from .watching import CustodyFacts
 
 OWN_COPY = f"""
    AND EXISTS (SELECT 1 FROM bk.events v

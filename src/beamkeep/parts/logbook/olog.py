@@ -12,7 +12,8 @@ import httpx2
 import msgspec
 
 from beamkeep.kernel import Record
-from beamkeep.parts.logbook.mirroring import EntryCopy, MirrorAwayError, MirrorRefusedError
+
+from .mirroring import EntryCopy, MirrorAwayError, MirrorRefusedError
 
 TIMEOUT = 10.0
 LATER = frozenset({401, 403, 404, 408, 425, 429, 502, 503, 504})

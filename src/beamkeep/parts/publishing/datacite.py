@@ -7,7 +7,8 @@ import httpx2
 
 from beamkeep.contexts.data.citation import JsonDocument
 from beamkeep.kernel import Record
-from beamkeep.parts.publishing.minting import RegistryRefusedError, RegistryUnreachableError
+
+from .minting import RegistryRefusedError, RegistryUnreachableError
 
 MEDIA_TYPE = "application/vnd.api+json"
 TIMEOUT, MOST_SHOWN = 30.0, 300

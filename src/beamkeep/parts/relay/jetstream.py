@@ -14,7 +14,8 @@ from nats.js.client import JetStreamContext
 from nats.js.errors import NotFoundError
 
 from beamkeep.kernel import Record
-from beamkeep.parts.relay.relay import (
+
+from .relay import (
     BusConflictError,
     BusMessage,
     BusUnavailableError,

@@ -3,8 +3,9 @@
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.feed.log import LogPlace
-from beamkeep.parts.relay.relay import RelayPlace
 from beamkeep.runtime.store import Position
+
+from .relay import RelayPlace
 
 READ = """
 SELECT transaction_id::text::bigint, position, event_id, decided, break_sequence

@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 from beamkeep.contexts.data.attestation import CheckFailure, ScanLayout
-from beamkeep.contexts.data.check import CopyToRead
+from beamkeep.contexts.data.check import FindLayout
 from beamkeep.contexts.data.scan_file import (
     InvalidScanFileError,
     InvalidScanLocatorError,
@@ -17,14 +17,15 @@ MOST_MASTERS = 8
 """How many files of a dataset are looked at to find the one that has a layout."""
 
 
-class ScanLayoutReader:
+class LayoutStep:
     """Finds layouts with the reader of scan files."""
 
     def __init__(self, reader: ScanReader) -> None:
         self._reader = reader
 
-    async def layout(self, copy: CopyToRead) -> ScanLayout | CheckFailure | None:
+    async def __call__(self, request: FindLayout) -> ScanLayout | CheckFailure | None:
         """Return the layout of a copy, None if it has no known one, or why it cannot be read."""
+        copy = request.copy
         names = [""] if copy.parts is None else [quote(path) for path in copy.parts[:MOST_MASTERS]]
         for name in names:
             try:

@@ -16,8 +16,8 @@ from typing import cast
 import httpcore2
 
 from beamkeep.contexts.seams.receivers import Receiver, ReceiverHosts
-from beamkeep.parts.subscriptions.deliveries import Answered, UnreachableError, WebhookMessage
 
+from .deliveries import Answered, UnreachableError, WebhookMessage
 from .sealing import PREFIX
 
 TIMEOUT, MOST_READ, MOST_SHOWN = 10.0, 64 * 1024, 500

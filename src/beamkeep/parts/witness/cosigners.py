@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 import httpx2
 
-from beamkeep.parts.witness.trees.leaves import StoredCheckpoint
-from beamkeep.parts.witness.trees.notes import SIGNED
-from beamkeep.parts.witness.trees.tree import consistency
-
 from .postgres import PostgresWitness
 from .receivers import HttpReceiver, NotSentError
+from .trees.leaves import StoredCheckpoint
+from .trees.notes import SIGNED
+from .trees.tree import consistency
 
 PATH = "/add-checkpoint"
 """How the address of a witness ends."""

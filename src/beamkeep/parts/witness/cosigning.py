@@ -5,18 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from beamkeep.kernel import Route
-from beamkeep.parts.witness.postgres_cosigning import PostgresCosigning
-from beamkeep.parts.witness.trees.notes import (
+from beamkeep.runtime.codec import encode
+from beamkeep.surfaces.http.messages import JSON, HttpRequest, HttpResponse
+from beamkeep.surfaces.http.routes import PublicRoute
+
+from .postgres_cosigning import PostgresCosigning
+from .trees.notes import (
     InvalidNoteError,
     Note,
     NoteSigner,
     VerifierKey,
     read_note,
 )
-from beamkeep.parts.witness.trees.tree import InvalidProofError, require_consistency
-from beamkeep.runtime.codec import encode
-from beamkeep.surfaces.http.messages import JSON, HttpRequest, HttpResponse
-from beamkeep.surfaces.http.routes import PublicRoute
+from .trees.tree import InvalidProofError, require_consistency
 
 KEYS, ADD = "/.well-known/beamkeep-checkpoint-keys", "/witness/add-checkpoint"
 TEXT = {b"content-type": b"text/plain; charset=utf-8"}

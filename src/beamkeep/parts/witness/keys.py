@@ -10,7 +10,8 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beamkeep.adapters.files.private_files import OpenKeyFileError, read_private
-from beamkeep.parts.witness.trees.notes import KEY_NAME, InvalidNoteError, NoteSigner, read_signer
+
+from .trees.notes import KEY_NAME, InvalidNoteError, NoteSigner, read_signer
 
 MAKE_KEY = "Make a key with `beamkeep witness-key`."
 

@@ -15,9 +15,10 @@ from beamkeep.contexts.seams.witnessed import (
     WitnessedTree,
 )
 from beamkeep.feed.log import EventLog, LogQuery
-from beamkeep.parts.witness.trees.notes import Checkpoint, NoteSigner
-from beamkeep.parts.witness.trees.tree import inclusion, leaf_hash, root_of
 from beamkeep.runtime.store import Envelope
+
+from .trees.notes import Checkpoint, NoteSigner
+from .trees.tree import inclusion, leaf_hash, root_of
 
 ORIGIN = "control.example.org/north-ring"
 SIGNER = NoteSigner(f"{ORIGIN}/witness", Ed25519PrivateKey.from_private_bytes(b"k" * 32))

@@ -7,7 +7,8 @@ from typing import Any
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.statements import Statement
-from beamkeep.parts.witness.trees.leaves import (
+
+from .trees.leaves import (
     FullTile,
     Leaf,
     LeafPage,
@@ -15,7 +16,7 @@ from beamkeep.parts.witness.trees.leaves import (
     Tree,
     TreeState,
 )
-from beamkeep.parts.witness.trees.tree import (
+from .trees.tree import (
     HASH_BYTES,
     TILE,
     Frontier,

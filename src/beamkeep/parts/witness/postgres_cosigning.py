@@ -8,8 +8,9 @@ import asyncpg
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.statements import Statement
-from beamkeep.parts.witness.trees.notes import Form, VerifierKey
-from beamkeep.parts.witness.trees.tree import EMPTY_ROOT
+
+from .trees.notes import Form, VerifierKey
+from .trees.tree import EMPTY_ROOT
 
 KEYS = "SELECT key, from_at, until_at, revoked_at FROM bk.witness_key ORDER BY from_at, key"
 SEEN = "SELECT size, root FROM bk.witness_origin WHERE origin = $1"

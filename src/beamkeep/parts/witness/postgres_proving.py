@@ -7,10 +7,10 @@ from datetime import datetime
 import asyncpg
 
 from beamkeep.adapters.postgres.statements import Statement
-from beamkeep.parts.witness.trees.leaves import KeptAnchor, Leaf, Tree, TreeState
-from beamkeep.parts.witness.trees.tree import Frontier, leaf_hash
 
 from .postgres import READING, TABLES, PostgresWitness, moved
+from .trees.leaves import KeptAnchor, Leaf, Tree, TreeState
+from .trees.tree import Frontier, leaf_hash
 
 INSERT_ANCHOR = Statement("""
 INSERT INTO bk.witness_anchor (tree, number, floor, reason, leaf)

@@ -15,16 +15,16 @@ from beamkeep.contexts.seams.witnessed import (
     SignedCheckpoint,
     WitnessedTree,
 )
-from beamkeep.parts.witness.trees.leaves import Tree
-from beamkeep.parts.witness.trees.tree import (
+
+from .postgres import EVENT_LINES, NOTE, PostgresWitness
+from .trees.leaves import Tree
+from .trees.tree import (
     TILE,
     InvalidProofError,
     inclusion,
     leaf_hash,
     root_by_inclusion,
 )
-
-from .postgres import EVENT_LINES, NOTE, PostgresWitness
 
 # Of one event, its place and its leaf.
 EVENT = f"""

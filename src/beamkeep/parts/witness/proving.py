@@ -12,20 +12,23 @@ import msgspec
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.deployment.settings import Settings
-from beamkeep.parts.witness.keys import SignedTree, SigningKey
-from beamkeep.parts.witness.postgres import READING
-from beamkeep.parts.witness.postgres_cosigning import PostgresCosigning
-from beamkeep.parts.witness.postgres_proving import PostgresProving
-from beamkeep.parts.witness.signing import Witness, WitnessRefusedError
-from beamkeep.parts.witness.trees.leaves import (
+from beamkeep.runtime.clock import now
+from beamkeep.workers.auditing import FOLDS, differences
+
+from .keys import SignedTree, SigningKey
+from .postgres import READING
+from .postgres_cosigning import PostgresCosigning
+from .postgres_proving import PostgresProving
+from .settings import WitnessSettings
+from .signing import Witness, WitnessRefusedError
+from .trees.leaves import (
     Anchor,
     StoredCheckpoint,
     Tree,
     TreeState,
     read_anchor,
 )
-from beamkeep.parts.witness.trees.notes import (
+from .trees.notes import (
     Checkpoint,
     InvalidNoteError,
     Note,
@@ -33,16 +36,14 @@ from beamkeep.parts.witness.trees.notes import (
     read_key,
     read_notes,
 )
-from beamkeep.parts.witness.trees.tree import Frontier, InvalidFrontierError
-from beamkeep.parts.witness.trees.verifying import (
+from .trees.tree import Frontier, InvalidFrontierError
+from .trees.verifying import (
     Agreement,
     KeptTree,
     agreement,
     signed_notes,
     verify,
 )
-from beamkeep.runtime.clock import now
-from beamkeep.workers.auditing import FOLDS, differences
 
 LATE = timedelta(minutes=5)
 # The database computes this many pages of leaves at the same time.
@@ -243,7 +244,7 @@ def verifier_keys(text: str) -> tuple[list[VerifierKey], list[str]]:
     return keys, faults
 
 
-async def anchor_trees(settings: Settings, reason: str, *, is_diverged: bool) -> list[str]:
+async def anchor_trees(settings: WitnessSettings, reason: str, *, is_diverged: bool) -> list[str]:
     """Write down a restore for both trees, and return what was found."""
     if not reason.strip() or "\n" in reason:
         raise ValueError("--reason must be one line of text.")
@@ -316,7 +317,7 @@ async def _root_at(
     return size, root
 
 
-async def witness_faults(settings: Settings) -> AsyncGenerator[str]:
+async def witness_faults(settings: WitnessSettings) -> AsyncGenerator[str]:
     """Yield what is wrong with the witness, and events that were changed by hand."""
     async with _witness_store(settings.database_url.get_secret_value()) as store:
         for name in await store.rewritten():

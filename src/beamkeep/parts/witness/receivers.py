@@ -7,8 +7,9 @@ from typing import Protocol
 
 import httpx2
 
-from beamkeep.parts.witness.trees.leaves import StoredCheckpoint
 from beamkeep.workers.supervision import PutOffError
+
+from .trees.leaves import StoredCheckpoint
 
 TIMEOUT = 10.0
 TEXT = {"content-type": "text/plain; charset=utf-8"}

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
 
-from beamkeep.parts.witness.keys import SignedTree, SigningKey, TreeFile
-from beamkeep.parts.witness.postgres import MOST_TRANSACTIONS, PostgresWitness
-from beamkeep.parts.witness.receivers import CheckpointReceiver, NotSentError
-from beamkeep.parts.witness.trees.leaves import (
+from .keys import SignedTree, SigningKey, TreeFile
+from .postgres import MOST_TRANSACTIONS, PostgresWitness
+from .receivers import CheckpointReceiver, NotSentError
+from .trees.leaves import (
     FullTile,
     Leaf,
     LeafPage,
@@ -17,8 +17,8 @@ from beamkeep.parts.witness.trees.leaves import (
     TreeState,
     read_anchor,
 )
-from beamkeep.parts.witness.trees.notes import Checkpoint, Form
-from beamkeep.parts.witness.trees.tree import (
+from .trees.notes import Checkpoint, Form
+from .trees.tree import (
     TILE,
     Frontier,
     InvalidProofError,

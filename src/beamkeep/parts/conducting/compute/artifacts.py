@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from unicodedata import category, is_normalized
 
-from beamkeep.parts.conducting.compute.seam import Artifact, ComputeArtifactMissingError
+from .seam import Artifact, ComputeArtifactMissingError
 
 LONGEST_PATH = 1024
 

@@ -26,7 +26,9 @@ from annotated_types import Gt, MinLen
 
 from beamkeep.contexts.seams.installation import JobEntry
 from beamkeep.kernel import Record
-from beamkeep.parts.conducting.compute.seam import (
+
+from .artifacts import artifact_at
+from .seam import (
     Artifact,
     ComputeArtifactMissingError,
     ComputeJob,
@@ -36,8 +38,6 @@ from beamkeep.parts.conducting.compute.seam import (
     JobState,
     Measurement,
 )
-
-from .artifacts import artifact_at
 
 JOB, LOCK, STATUS = "job.json", "lock", "status.json"
 LARGEST_MEASUREMENTS = 1024 * 1024

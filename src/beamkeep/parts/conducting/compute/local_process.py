@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
-from beamkeep.parts.conducting.compute.seam import (
+from . import runner
+from .job_directory import LOCK, JobDirectory, JobProgram, arguments, environment, in_thread
+from .seam import (
     Artifact,
     ComputeJob,
     ComputeNotAvailableError,
     JobState,
     Measurement,
 )
-
-from . import runner
-from .job_directory import LOCK, JobDirectory, JobProgram, arguments, environment, in_thread
 
 RUNNER, STARTED = "runner.json", "started.json"
 START_SECONDS = 30.0

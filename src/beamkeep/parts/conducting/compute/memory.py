@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from beamkeep.kernel import Record
-from beamkeep.parts.conducting.compute.seam import (
+
+from .seam import (
     Artifact,
     ComputeArtifactMissingError,
     ComputeError,

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
-from beamkeep.parts.conducting.compute.seam import (
+from . import runner
+from .job_directory import LOCK, STATUS, JobDirectory, JobProgram, arguments, environment, in_thread
+from .seam import (
     Artifact,
     ComputeError,
     ComputeJob,
@@ -17,9 +19,6 @@ from beamkeep.parts.conducting.compute.seam import (
     JobState,
     Measurement,
 )
-
-from . import runner
-from .job_directory import LOCK, STATUS, JobDirectory, JobProgram, arguments, environment, in_thread
 
 SUBMITTED = "slurm.json"
 CALL_SECONDS = 60.0
