@@ -77,7 +77,7 @@ def pages(name: str, seconds: int, *tests: str, subjects: tuple[str, ...] = ()) 
 
 
 CLIENT = "client/src/beamkeep_client/"
-CONSOLE = ("console/", "src/beamkeep/surfaces/http/", "src/beamkeep/streaming/")
+CONSOLE = ("console/", "src/beamkeep/surfaces/http/")
 POSTGRES = "src/beamkeep/adapters/postgres/"
 WORKERS = "src/beamkeep/workers/"
 AGENTS = "src/beamkeep/parts/agents/"
@@ -184,7 +184,7 @@ SLICES = (
         "witness",
         90,
         *("alterations", "witness", "tampering", "day_of_agents"),
-        subjects=("src/beamkeep/parts/witness/trees",),
+        subjects=("src/beamkeep/parts/witness/",),
     ),
     faults("exchange", 90, "two_sites", subjects=("src/beamkeep/contexts/exchange/",)),
     faults("history", 70, "history", "idempotency_storm", subjects=("src/beamkeep/runtime/",)),
@@ -272,7 +272,7 @@ SLICES = (
         marks="not timed"
     ),
     Suite("devices-channels", 30, ("tests/devices",), left_out=("tests/devices/compute",)),
-    Suite("devices-compute", 40, ("tests/devices/compute",), subjects=("src/beamkeep/adapters/",)),
+    Suite("devices-compute", 40, ("tests/devices/compute",), subjects=(CONDUCTING,)),
     Suite("extras-libraries", 80, EXTRAS, subjects=("requirements/",)),
     Suite(
         "postgres-deployed",

@@ -30,7 +30,7 @@ from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoredEvent
 from beamkeep.testing.installation import INSTALLATION, ISSUER
-from beamkeep.testing.service import ADMIN, AdminClient, let_callers_in
+from beamkeep.testing.service import ADMIN, AdminClient, let_callers_in, with_evidence
 from beamkeep.testing.signing import SIGNING
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.support.examples import (
@@ -166,6 +166,7 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
     deployment = replace(
         deployment, observations=MemoryObservations(store), witness=MemoryWitness(event_log)
     )
+    deployment = with_evidence(deployment, store, sessions)
     here = CATALOGUE, deployment, clock, new_id
     await prepare(store, store, ADMIN, False, *here)
     directory = MemoryDirectory(store, CATALOGUE.views, CODEC)

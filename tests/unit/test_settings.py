@@ -347,9 +347,10 @@ def test_the_hosts_and_the_key_of_subscriptions_are_known_to_rules(tmp_path: Pat
     key.write_text(b64encode(b"k" * 32).decode())
     key.chmod(0o400)
     hosts = ["chat.lab.test", "*.lab.test:8443", "[::1]:8080"]
-    here = set_to(
+    settings = set_to(
         subscription_hosts=hosts, subscription_plain_hosts=hosts[2:], subscription_key_file=key
-    ).installation()
+    )
+    here = installation_of(settings)
     assert here.receivers == ReceiverHosts(tuple(hosts), ("[::1]:8080",))
     assert here.secrets is not None
     assert installation_of(set_to()).secrets is None

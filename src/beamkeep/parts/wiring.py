@@ -20,7 +20,7 @@ from beamkeep.runtime.dispatch import OutsideStep
 from beamkeep.runtime.session import Session
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
-from beamkeep.workers.leases import LeaseHolder, LeaseTimes, Walk
+from beamkeep.workers.leases import CarryOut, LeaseHolder, LeaseTimes
 from beamkeep.workers.supervision import Loop
 
 from .settings import CoreSettings
@@ -60,7 +60,7 @@ class Core(Grounds):
     closing: list[Callable[[], Awaitable[None]]]
     """What is called when the deployment ends."""
 
-    def holder(self, kind: str, walk: Walk, times: LeaseTimes) -> LeaseHolder:
+    def holder(self, kind: str, walk: CarryOut, times: LeaseTimes) -> LeaseHolder:
         """Return what claims durable work of a kind and has it carried out."""
         return LeaseHolder(
             queue=self.queue,

@@ -29,6 +29,8 @@ from beamkeep.deployment.composition import compose, prepare
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace
+from beamkeep.parts.agents.evidence.reading import DecisionEvidenceReader
+from beamkeep.parts.agents.evidence.replaying import Replay
 from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.parts.custody.memory import MemoryCustody
 from beamkeep.parts.scans.ingesting import ScanStep
@@ -38,6 +40,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.clock import now
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.evidence import RELEASE
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
 
@@ -108,6 +111,15 @@ async def memory_service(
     return service, store
 
 
+def with_evidence(
+    here: Installation, store: EventStore, sessions: Callable[[], Session]
+) -> Installation:
+    """Return the installation with the evidence of agents, which is read from a store."""
+    replay = Replay(store, sessions, CATALOGUE, release=RELEASE)
+    evidence = DecisionEvidenceReader(store, CATALOGUE, replay, window=here.evidence_window)
+    return replace(here, evidence=evidence)
+
+
 async def prepared_service(
     store: EventStore,
     lists: ReadModel,
@@ -125,6 +137,11 @@ async def prepared_service(
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
     here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
     here = replace(here, agent_records=records, observations=observations, witness=witness)
+
+    def sessions() -> Session:
+        return service.sessions()
+
+    here = with_evidence(here, store, sessions)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     roots = DataRoots([data_root()], owned=[Path(each) for each in here.data_places.owners])
     reader = ScanReader(roots, 5, most_hashed=1 << 30)

@@ -55,7 +55,7 @@ class Holding:
         return self._may_act(self.sent_at)
 
 
-type Walk = Callable[[Holding], Coroutine[Any, Any, None]]
+type CarryOut = Callable[[Holding], Coroutine[Any, Any, None]]
 
 
 class LeaseHolder:
@@ -65,7 +65,7 @@ class LeaseHolder:
         self,
         queue: WorkQueue,
         owner: UUID,
-        walk: Walk,
+        walk: CarryOut,
         times: LeaseTimes,
         telemetry: Telemetry,
         clock: Callable[[], float] = boot_time,

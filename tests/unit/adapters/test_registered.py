@@ -18,9 +18,9 @@ from beamkeep.schemas import Json, JsonObject
 pytestmark = pytest.mark.anyio
 
 MODULE = """
-from beamkeep.contexts.installation import ActionEntry
+from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.contexts.operation.loop import AdviceVerdict, SteeringAdvice
-from beamkeep.workers.bodies import RegisteredAction
+from beamkeep.parts.conducting.bodies import RegisteredAction
 
 async def body(call):
     return {"found": True}

@@ -125,5 +125,5 @@ def test_every_context_is_listed():
         *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
         *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
         *("shift", "operation", "feed", "directory", "board", "data", "provenance"),
-        *("agent", "proposal", "exchange"),
+        *("agent", "proposal", "exchange", "seams"),
     }

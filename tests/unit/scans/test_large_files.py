@@ -16,8 +16,8 @@ import asyncio, json, resource, sys
 from pathlib import Path
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm
-from beamkeep.data_roots import DataRoots
-from beamkeep.scans.reading import ScanReader
+from beamkeep.adapters.files.data_roots import DataRoots
+from beamkeep.parts.scans.reading import ScanReader
 
 path = Path(sys.argv[1])
 given = Checksum(ChecksumAlgorithm.SHA256, "0" * 64)

@@ -10,7 +10,7 @@ from beamkeep.parts.scans.reading import ENVIRONMENT
 
 PROGRAM = """
 import ctypes, json, mmap, os, signal, socket, sys
-from beamkeep.scans.sandbox import close_process
+from beamkeep.parts.scans.sandbox import close_process
 
 held = os.open("/etc/hostname", os.O_RDONLY)
 version = close_process()

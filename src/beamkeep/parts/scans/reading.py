@@ -50,7 +50,7 @@ MOST_FILES = 1_000
 MOST_OF_ENTRY = 32 << 10
 LONGEST_URI = 2048
 BLOCK = 1 << 20
-READER = "beamkeep.parts.scans 1"
+READER = "beamkeep.scans 1"
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "HDF5_PLUGIN_PRELOAD": "::"}
 """One thread, since a thread closes only itself; and no filters from files."""
 
