@@ -19,7 +19,8 @@ from pydantic.fields import FieldInfo
 
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
 from beamkeep.contexts import CATALOGUE
-from beamkeep.deployment.settings import Settings
+from beamkeep.deployment.parts import PARTS
+from beamkeep.deployment.settings import ServerSettings, Settings
 from beamkeep.kernel import (
     Accepted,
     Aggregate,
@@ -35,6 +36,7 @@ from beamkeep.kernel import (
     event_types,
     reply_of,
 )
+from beamkeep.parts.settings import CoreSettings
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
 from beamkeep.surfaces.tools.finding import operation_index, text_of
@@ -261,7 +263,16 @@ def settings() -> Iterator[str]:
     """Every setting with its type, default and meaning."""
     yield cleandoc(Settings.__doc__ or "")
     yield "Lists and objects are written as JSON. Defaults of secrets are not shown."
-    yield _settings_table(Settings.model_fields, str.upper)
+    sections: dict[str, type[CoreSettings]] = {"Every part": CoreSettings}
+    sections |= {"Surfaces": ServerSettings}
+    sections |= {part.name.capitalize(): part.wiring().settings for part in PARTS}
+    shown: set[str] = set()
+    for title, section in sections.items():
+        own = {name: it for name, it in section.model_fields.items() if name not in shown}
+        shown |= own.keys()
+        if own:
+            yield f"## {title}"
+            yield _settings_table(own, str.upper)
     yield "## Identity providers"
     yield "`IDENTITY_PROVIDERS` is a JSON list of objects of these two kinds."
     for provider in (JwtProvider, IntrospectionProvider):

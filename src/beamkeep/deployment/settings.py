@@ -111,7 +111,7 @@ class ServerSettings(CoreSettings):
 
     @model_validator(mode="after")
     def not_open_by_accident(self) -> Self:
-        """Raise ValueError when anybody, or nobody, could call the service."""
+        """Raise ValueError when anybody could call the service."""
         if not self.require_authenticated_principal and not self.development:
             raise ValueError(
                 "REQUIRE_AUTHENTICATED_PRINCIPAL is false: anybody could do anything."
@@ -121,10 +121,6 @@ class ServerSettings(CoreSettings):
             raise ValueError(
                 f"REQUIRE_AUTHENTICATED_PRINCIPAL is false and HOST is {self.host!r}: anybody on"
                 " the network could do anything. Set HOST=127.0.0.1, or require tokens."
-            )
-        if self.require_authenticated_principal and not self.identity_providers:
-            raise ValueError(
-                "IDENTITY_PROVIDERS is empty: nobody could log in. Add at least one provider."
             )
         return self
 

@@ -15,6 +15,7 @@ from ._aggregate import (
     Call,
     Command,
     Created,
+    Enricher,
     Identified,
     Operation,
     Outcome,
@@ -44,6 +45,7 @@ from ._authorization import (
     authorize,
 )
 from ._axis import Axis
+from ._cannot import Cannot
 from ._catalogue import (
     Catalogue,
     FaultyDeclarationsError,
@@ -54,8 +56,9 @@ from ._catalogue import (
 )
 from ._event import Event, MayContainPersonalData, Upcast
 from ._evidence import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, SeenObject
+from ._query import Fresh, Get, Listing, Order, Page, Query, UnnamedListing
 from ._record import Record
-from ._refusal import NOT_SHOWN, Blank, Cannot, Invalid, NotFound, Refusal
+from ._refusal import NOT_SHOWN, Blank, Invalid, NotFound, Refusal
 from ._table import (
     CLAIMS,
     WORK,
@@ -78,22 +81,14 @@ from ._view import (
     COMPARISONS,
     Answer,
     DirectoryEntry,
-    Enricher,
     Entries,
-    Fresh,
-    Get,
     History,
     Listed,
     ListFilter,
-    Listing,
     Many,
     One,
-    Order,
-    Page,
     Period,
-    Query,
     Question,
-    UnnamedListing,
     View,
     answers,
     entries,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Protocol
+from typing import Any, ClassVar, Never, Protocol
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
@@ -12,13 +12,11 @@ from pydantic import BaseModel, ConfigDict
 from ._authorization import ActorKind, ObjectScope, SurfaceKind
 from ._axis import Axis
 from ._event import Event, Upcast
+from ._query import UnnamedListing
 from ._record import Record
 from ._refusal import NotFound, Refusal
 from ._table import Fenced, Rows, SideWrite, Table
 from .values import declared_refusals
-
-if TYPE_CHECKING:
-    from ._view import Enricher, UnnamedListing
 
 
 class Command(BaseModel):
@@ -320,7 +318,7 @@ class Reader(Protocol):
         ...
 
     async def matching(
-        self, query: "UnnamedListing", to_show: bool = False, most: int = ..., newest: bool = False
+        self, query: UnnamedListing, to_show: bool = False, most: int = ..., newest: bool = False
     ) -> tuple[UUID, ...]:
         """Return the ids that a list finds, oldest first. Read their streams before deciding."""
         ...
@@ -360,6 +358,10 @@ class Reader(Protocol):
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
         """Return the rows of a tree with these ids and all rows above them, by id."""
         ...
+
+
+type Enricher = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
+"""Returns what an answer shows with each object, by id."""
 
 
 def parse_route(text: str) -> Route:

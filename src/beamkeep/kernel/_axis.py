@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable, Set
 
+from ._cannot import Cannot
 from ._event import Event
-from ._refusal import Cannot
 
 
 class Axis[L: Hashable, E: Event]:

@@ -2,10 +2,7 @@
 
 import re
 from inspect import cleandoc
-from typing import TYPE_CHECKING, ClassVar, Self
-
-if TYPE_CHECKING:
-    from ._table import Insert
+from typing import ClassVar
 
 NOT_SHOWN = "(not shown)"
 """Stands for a value of an object that the caller may not see."""
@@ -48,18 +45,3 @@ class Blank(Invalid, says="{} must not be blank."):
 
 class NotFound(Refusal, status=404, says="The {} does not exist."):
     """The object does not exist."""
-
-
-class Cannot(Refusal, status=409):
-    """The current state does not allow the request."""
-
-    row: "Insert | None" = None
-    """A row that is written when a command is refused with this."""
-
-    is_alarm: ClassVar[bool] = False
-    """Whether it is logged with its facts, because somebody must look into the cause."""
-
-    def leaving(self, row: "Insert") -> Self:
-        """Return this refusal with a row to write."""
-        self.row = row
-        return self

@@ -221,6 +221,15 @@ class CoreSettings(DatabaseSettings):
         return self
 
     @model_validator(mode="after")
+    def somebody_can_log_in(self) -> Self:
+        """Raise ValueError when a token is required and nobody could have one."""
+        if self.require_authenticated_principal and not self.identity_providers:
+            raise ValueError(
+                "IDENTITY_PROVIDERS is empty: nobody could log in. Add at least one provider."
+            )
+        return self
+
+    @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Raise ValueError when the first administrator is named in part, or could not log in."""
         parts = {
