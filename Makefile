@@ -14,7 +14,7 @@ FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
 	[ -n "$$each" ] && "$$each" $(FITS) 2>/dev/null && echo "$$each" && break; done
 
 # The web console as the service serves it, and what it is built from.
-BUILT_CONSOLE := src/beamkeep/surfaces/console/built/index.html
+BUILT_CONSOLE := src/beamkeep/surfaces/http/console/built/index.html
 CONSOLE_PACKAGES := console/node_modules/.package-lock.json
 CONSOLE_SOURCES = $(wildcard docs/reference/*.json console/*.json console/*.ts console/*.html) \
 	$(shell find console/src console/public console/scripts -type f -not -name '*.json' -not -name '*.d.ts')

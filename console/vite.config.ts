@@ -8,7 +8,7 @@ export default defineConfig({
   base: "/console/",
   plugins: [react()],
   build: {
-    outDir: "../src/beamkeep/surfaces/console/built",
+    outDir: "../src/beamkeep/surfaces/http/console/built",
     emptyOutDir: true,
     assetsInlineLimit: 0,
     sourcemap: false,

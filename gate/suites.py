@@ -77,7 +77,8 @@ def pages(name: str, seconds: int, *tests: str, subjects: tuple[str, ...] = ()) 
 
 
 CLIENT = "client/src/beamkeep_client/"
-CONSOLE = ("console/", "src/beamkeep/surfaces/http/")
+HTTP = "src/beamkeep/surfaces/http/"
+CONSOLE = ("console/", HTTP)
 POSTGRES = "src/beamkeep/adapters/postgres/"
 WORKERS = "src/beamkeep/workers/"
 AGENTS = "src/beamkeep/parts/agents/"
@@ -237,7 +238,7 @@ SLICES = (
             "src/beamkeep/deployment/checking.py",
         ),
     ),
-    pages("reference", 40, "reference_page", subjects=("src/beamkeep/surfaces/reference_page/",)),
+    pages("reference", 40, "reference_page", subjects=(HTTP,)),
     Suite(
         "pages-readme",
         seconds=100,

@@ -18,7 +18,7 @@ from tests.support.oidc import PeopleProvider, people_provider
 
 FIRST = "test_pictures"
 MORNING = 9
-BUILT = ROOT / "src/beamkeep/surfaces/console/built/index.html"
+BUILT = ROOT / "src/beamkeep/surfaces/http/console/built/index.html"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -60,7 +60,7 @@ def test_a_wheel_built_twice_is_the_same_and_grows_by_less_than_a_megabyte_and_a
     second = distribution(project, "wheel")
     without = distribution(project, "wheel", BEAMKEEP_CONSOLE="skip")
     assert digest(wheel) == digest(second)
-    assert "beamkeep/surfaces/console/built/index.html" in ZipFile(wheel).namelist()
+    assert "beamkeep/surfaces/http/console/built/index.html" in ZipFile(wheel).namelist()
     assert 0 < wheel.stat().st_size - without.stat().st_size < LARGEST
 
 

@@ -150,7 +150,7 @@ async def by_mcp(service: Any, visit: dict[str, str]) -> dict[str, str]:
     from mcp import Client
 
     from beamkeep.kernel import SurfaceKind
-    from beamkeep.surfaces.mcp import server
+    from beamkeep.surfaces.tools.server import server
     from beamkeep.testing.service import by
 
     async def ada(_: object) -> Any:

@@ -22,7 +22,7 @@ from beamkeep_client.catalogue import catalogue
 from tests.support.examples import EXAMPLES
 from tests.support.rest_client import RestClient, rest_client
 
-FILE = Path(__file__).parents[2] / "src/beamkeep/surfaces/reference_page/files/examples.json"
+FILE = Path(__file__).parents[2] / "src/beamkeep/surfaces/http/reference_page/files/examples.json"
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 SEEDED = "00000000-0000-7000-8000-"
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")

@@ -14,8 +14,8 @@ from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
+from beamkeep.surfaces.http.reference_page import reference_page_routes
 from beamkeep.surfaces.http.routes import HttpRoute
-from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.installation import ISSUER

@@ -32,13 +32,13 @@ packages = ["src/beamkeep"]
 NPM = """#!/bin/sh
 echo "$*" >> ../npm.log
 [ "$1" = run ] || exit 0
-mkdir -p ../src/beamkeep/surfaces/console/built/assets
-echo built > ../src/beamkeep/surfaces/console/built/index.html
-echo built > ../src/beamkeep/surfaces/console/built/assets/main.js
+mkdir -p ../src/beamkeep/surfaces/http/console/built/assets
+echo built > ../src/beamkeep/surfaces/http/console/built/index.html
+echo built > ../src/beamkeep/surfaces/http/console/built/assets/main.js
 """
 BUILT = {
-    "beamkeep/surfaces/console/built/index.html",
-    "beamkeep/surfaces/console/built/assets/main.js",
+    "beamkeep/surfaces/http/console/built/index.html",
+    "beamkeep/surfaces/http/console/built/assets/main.js",
 }
 
 
@@ -51,7 +51,9 @@ def project(tmp_path: Path) -> Path:
     (project / "src/beamkeep/__init__.py").touch()
     (project / "console/package-lock.json").write_text("{}")
     (project / "pyproject.toml").write_text(PROJECT)
-    (project / ".gitignore").write_text("src/beamkeep/surfaces/console/built/\n/npm.log\n/bin\n")
+    (project / ".gitignore").write_text(
+        "src/beamkeep/surfaces/http/console/built/\n/npm.log\n/bin\n"
+    )
     shutil.copy(ROOT / "hatch_build.py", project)
     npm = project / "bin/npm"
     npm.write_text(NPM)

@@ -53,7 +53,10 @@ def test_the_wheel_has_the_marker_of_its_types_every_migration_and_the_reference
     packed = set(ZipFile(wheel).namelist())
     assert "beamkeep/py.typed" in packed
     source = ROOT / "src"
-    files = [*source.rglob("*.sql"), *(source / "beamkeep/surfaces/reference_page/files").iterdir()]
+    files = [
+        *source.rglob("*.sql"),
+        *(source / "beamkeep/surfaces/http/reference_page/files").iterdir(),
+    ]
     assert {str(path.relative_to(source)) for path in files} <= packed
 
 

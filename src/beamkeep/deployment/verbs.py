@@ -237,7 +237,7 @@ def mcp_stdio(toolsets: str) -> None:
     from beamkeep.kernel import SurfaceKind
     from beamkeep.runtime.admission import Caller
     from beamkeep.runtime.tokens import MissingTokenError
-    from beamkeep.surfaces.mcp import serve_stdio
+    from beamkeep.surfaces.tools.server import serve_stdio
 
     from .composition import Deployment
     from .web import verifier

@@ -16,14 +16,14 @@ from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.runtime import Service
 from beamkeep.runtime.clock import now
 from beamkeep.runtime.evidence import RELEASE
-from beamkeep.surfaces.console import ConsoleSettings, console_routes
+from beamkeep.surfaces.http.console import ConsoleSettings, console_routes
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.event_schemas import event_schema_routes
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.listening import EventStreams
 from beamkeep.surfaces.http.pages import application, metrics_application
+from beamkeep.surfaces.http.reference_page import reference_page_routes
 from beamkeep.surfaces.http.routes import HttpRoute
-from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.workers.supervision import every
 
 from .composition import Deployment

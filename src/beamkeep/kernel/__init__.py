@@ -55,7 +55,6 @@ from ._catalogue import (
     warns,
 )
 from ._event import Event, MayContainPersonalData, Upcast
-from ._evidence import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, SeenObject
 from ._query import Fresh, Get, Listing, Order, Page, Query, UnnamedListing
 from ._record import Record
 from ._refusal import NOT_SHOWN, Blank, Invalid, NotFound, Refusal

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, Insert, SeenObject
+from beamkeep.kernel import Insert
+from beamkeep.runtime.answers import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, SeenObject
 
 from .codec import encode
 from .session import Session

@@ -11,6 +11,8 @@ from msgspec import Raw
 from beamkeep import kernel
 from beamkeep.kernel import Cannot, Record, Refusal, Table
 
+from .answers import AnswerEvidence
+
 type Stream = tuple[str, UUID]
 """An aggregate's name and id."""
 
@@ -356,7 +358,7 @@ class EventStore(Protocol):
         """Write the row of a refusal in a transaction of its own, unless its key is taken."""
         ...
 
-    async def keep_evidence(self, evidence: kernel.AnswerEvidence) -> None:
+    async def keep_evidence(self, evidence: AnswerEvidence) -> None:
         """Store what an agent is about to be answered. Raise StoreUnavailableError if it cannot."""
         ...
 

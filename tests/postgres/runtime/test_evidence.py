@@ -16,18 +16,10 @@ from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.seams.evidence import EvidenceVerdict
 from beamkeep.deployment.composition import compose
-from beamkeep.kernel import (
-    EVIDENCE,
-    FOLDED,
-    ActorKind,
-    AnswerEvidence,
-    Operation,
-    Question,
-    Standing,
-    replace,
-)
+from beamkeep.kernel import ActorKind, Operation, Question, Standing, replace
 from beamkeep.parts.agents.evidence.replaying import Replay
 from beamkeep.runtime.admission import Request, UnauthorizedError
+from beamkeep.runtime.answers import EVIDENCE, FOLDED, AnswerEvidence
 from beamkeep.runtime.evidence import RELEASE
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.runtime.tail import WHOLE_LOG

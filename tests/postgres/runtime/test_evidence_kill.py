@@ -7,8 +7,9 @@ from uuid import UUID
 import pytest
 
 from beamkeep.contexts.access.profile import STANDINGS
-from beamkeep.kernel import EVIDENCE, ActorKind, Question, Refusal, Standing
+from beamkeep.kernel import ActorKind, Question, Refusal, Standing
 from beamkeep.runtime.admission import Request
+from beamkeep.runtime.answers import EVIDENCE
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.postgres import PREPARED, fresh_database, postgres_cluster, postgres_service

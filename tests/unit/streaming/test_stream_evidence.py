@@ -8,7 +8,8 @@ from tests.unit.streaming.test_listening import BOB, PATIENCE, Listening, follow
 
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import EVIDENCE, ActorKind, AnswerEvidence, Standing, SurfaceKind
+from beamkeep.kernel import ActorKind, Standing, SurfaceKind
+from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.surfaces.http.listening import StreamTimes
 from beamkeep.testing.appends import on_record

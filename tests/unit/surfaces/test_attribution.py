@@ -16,7 +16,7 @@ from beamkeep.contexts.access.profile import IDENTITIES, MONITOR
 from beamkeep.contexts.enclosure.enclosure import ObserveEnclosureStatus, PermitStatus
 from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime.admission import Caller
-from beamkeep.surfaces.mcp import Tools
+from beamkeep.surfaces.tools.server import Tools
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import by, memory_service

@@ -9,7 +9,7 @@ import pytest
 from tests.support.rest_client import RESOURCE, rest_client
 
 from beamkeep.kernel import replace
-from beamkeep.surfaces.console import ConsoleSettings, console_routes
+from beamkeep.surfaces.http.console import ConsoleSettings, console_routes
 
 pytestmark = pytest.mark.anyio
 

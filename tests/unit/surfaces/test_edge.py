@@ -26,6 +26,7 @@ from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import MOST_BUCKETS, Limits, TokenBuckets
 from beamkeep.surfaces.http.messages import HttpRequest, address_of
 from beamkeep.surfaces.http.pages import application, metrics_application
+from beamkeep.surfaces.http.reference_page import reference_page_routes
 from beamkeep.surfaces.http.refusals import (
     BodyIncompleteError,
     BodyTooLargeError,
@@ -35,7 +36,6 @@ from beamkeep.surfaces.http.refusals import (
     UrlTooLongError,
 )
 from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
-from beamkeep.surfaces.reference_page import reference_page_routes
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import memory_service
 from beamkeep.testing.static_verifier import StaticVerifier

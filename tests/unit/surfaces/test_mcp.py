@@ -46,7 +46,6 @@ from beamkeep.surfaces.http.refusals import (
     InternalError,
     TooManyRequestsError,
 )
-from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
 from beamkeep.surfaces.tools import (
     CALL_OPERATION,
@@ -57,6 +56,7 @@ from beamkeep.surfaces.tools import (
     ChangeOptions,
 )
 from beamkeep.surfaces.tools.listing import tools
+from beamkeep.surfaces.tools.server import UnknownToolError, server
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import by, call, enrol, memory_service, permit
 from beamkeep.testing.static_verifier import StaticVerifier

@@ -10,8 +10,9 @@ from tests.unit.surfaces.test_mcp import app, body_of, client, serving
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import EVIDENCE, AnswerEvidence, SurfaceKind
+from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime import Service
+from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
 from beamkeep.surfaces.tools import CALL_OPERATION
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service, permit

@@ -9,7 +9,7 @@ from tests.support.example_data import FILE, examples, text_of
 from tests.support.rest_client import RestClient, rest_client
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.surfaces import reference_page
+from beamkeep.surfaces.http import reference_page
 from beamkeep_client.catalogue import catalogue
 from beamkeep_client.finding import found
 from beamkeep_client.words import NOUNS

@@ -19,9 +19,7 @@ from beamkeep.kernel import (
     COMPARISONS,
     DENIALS,
     EVERY_COMMAND,
-    EVIDENCE,
     WORK,
-    AnswerEvidence,
     Delete,
     Denial,
     Fenced,
@@ -40,6 +38,7 @@ from beamkeep.kernel import (
     Work,
     replace,
 )
+from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.store import (

@@ -10,7 +10,8 @@ import asyncpg
 from msgspec import Raw
 
 from beamkeep.adapters.stream_queues import StreamQueues
-from beamkeep.kernel import AnswerEvidence, Denial, Insert, Table
+from beamkeep.kernel import Denial, Insert, Table
+from beamkeep.runtime.answers import AnswerEvidence
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import (
     READ_AT_ONCE,

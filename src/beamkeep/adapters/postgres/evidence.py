@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import structlog
 
-from beamkeep.kernel import EVIDENCE, AnswerEvidence
+from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.store import StoreUnavailableError
 
 from .connections import Connections

@@ -13,9 +13,10 @@ from beamkeep.feed.log import START, LogPlace
 from beamkeep.feed.matching import Owners, asked_for, hinted_at
 from beamkeep.feed.reading import LogReader
 from beamkeep.feed.told import ToldEvent
-from beamkeep.kernel import MOST_SEEN, ActorKind, ObjectScope, Question, Record
+from beamkeep.kernel import ActorKind, ObjectScope, Question, Record
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller, UnauthorizedError
+from beamkeep.runtime.answers import MOST_SEEN
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.store import EventStore, StoreUnavailableError

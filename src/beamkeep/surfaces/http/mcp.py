@@ -10,7 +10,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, repeats_a_name
-from beamkeep.surfaces.mcp import HTTP_REQUEST, McpContext, server
+from beamkeep.surfaces.tools.server import HTTP_REQUEST, McpContext, server
 from beamkeep.telemetry import Telemetry
 
 from .messages import JSON, HttpRequest, HttpResponse

@@ -14,7 +14,8 @@ from beamkeep.contexts.seams.evidence import (
     VerifiedEvidence,
     VerifyDecisionEvidence,
 )
-from beamkeep.kernel import EVIDENCE, AnswerEvidence, Catalogue, Reader, SeenObject
+from beamkeep.kernel import Catalogue, Reader
+from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence, SeenObject
 from beamkeep.runtime.store import EventStore, RowQuery, Stream
 
 from .replaying import Replay

@@ -5,7 +5,8 @@ from typing import Any
 
 from beamkeep import kernel
 from beamkeep.contexts.seams.evidence import EvidenceVerdict
-from beamkeep.kernel import FOLDED, AnswerEvidence, Catalogue, Question, SeenObject
+from beamkeep.kernel import Catalogue, Question
+from beamkeep.runtime.answers import FOLDED, AnswerEvidence, SeenObject
 from beamkeep.runtime.codec import BrokenStreamError, shown
 from beamkeep.runtime.evidence import digest, folded_digest
 from beamkeep.runtime.session import Session

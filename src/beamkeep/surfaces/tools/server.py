@@ -22,12 +22,12 @@ from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.tokens import TokenRefusal, Unverified
 from beamkeep.surfaces import tools as toolsets
+from beamkeep.surfaces.http.refusals import InternalError
+from beamkeep.surfaces.problem import problem
+from beamkeep.surfaces.schema import Endpoint
 from beamkeep.telemetry import CallRecord, Telemetry, attributed
 
-from .http.refusals import InternalError
-from .problem import problem
-from .schema import Endpoint
-from .tools.listing import tools
+from .listing import tools
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

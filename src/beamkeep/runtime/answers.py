@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from ._record import Record
-from ._table import Table
+from beamkeep.kernel import Record, Table
 
 MOST_SEEN = 1_000
 FOLDED = "folded"
