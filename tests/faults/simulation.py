@@ -31,7 +31,8 @@ from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import session
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import BrokenStreamError, Codec
-from beamkeep.runtime.dispatch import CommandResult, ConcurrencyError
+from beamkeep.runtime.deciding import CommandResult
+from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.queries import Found
 from beamkeep.runtime.store import (
     IdempotencyInFlightError,

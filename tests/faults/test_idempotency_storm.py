@@ -16,7 +16,8 @@ import pytest
 from beamkeep.contexts import CATALOGUE
 from beamkeep.deployment.web import web
 from beamkeep.runtime.codec import encode
-from beamkeep.runtime.dispatch import CommandResult, ConcurrencyError, IdempotencyConflictError
+from beamkeep.runtime.deciding import CommandResult
+from beamkeep.runtime.dispatch import ConcurrencyError, IdempotencyConflictError
 from beamkeep.runtime.queries import parse_position
 from beamkeep.runtime.store import (
     IdempotencyInFlightError,

@@ -21,7 +21,7 @@ from beamkeep.deployment import composition
 from beamkeep.deployment.settings import ServerSettings, settings_of
 from beamkeep.deployment.web import web
 from beamkeep.kernel import Operation
-from beamkeep.runtime.dispatch import CommandResult
+from beamkeep.runtime.deciding import CommandResult
 from beamkeep.runtime.queries import parse_position
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.surfaces.http.refusals import DeadlineExceededError

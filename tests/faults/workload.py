@@ -21,7 +21,7 @@ from beamkeep.kernel import Operation, Record, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.dispatch import CommandResult
+from beamkeep.runtime.deciding import CommandResult
 from beamkeep.runtime.store import IdempotencyInFlightError, OutcomeUnknownError
 
 CODEC = Codec(CATALOGUE.aggregates.values())

@@ -46,6 +46,7 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
 from beamkeep.runtime.entry_points import EntryPoints
 from beamkeep.runtime.evidence import RELEASE, EvidenceKeeper
+from beamkeep.runtime.proposing import Proposals
 from beamkeep.runtime.queries import QueryRunner
 from beamkeep.runtime.remedies import Remedies
 from beamkeep.runtime.sending import CommandSender
@@ -142,9 +143,7 @@ def compose(
         gets=catalogue.gets,
         outside=outside or {},
         remedies=Remedies(catalogue.operations),
-        proposable=proposable,
-        registers_proposal=proposing,
-        approves_proposal=APPROVING if proposing else None,
+        proposals=Proposals(proposable, proposing, APPROVING) if proposing else Proposals(),
         counts=counted,
     )
     keeper = EvidenceKeeper(store, new_id, release)

@@ -29,7 +29,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.clock import now
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.dispatch import side_writes_of
+from beamkeep.runtime.outcomes import side_writes_of
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Append, EventStore, NewEvent, ReadModel, Stream
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from beamkeep.kernel import Catalogue, Command, Operation, Record
+from beamkeep.runtime.deciding import CommandResult
 
 from .admission import Admitted, Caller, Request
-from .dispatch import NO_BASIS, Basis, CommandResult, Dispatcher
+from .dispatch import NO_BASIS, Basis, Dispatcher
 from .store import Envelope
 
 

@@ -112,10 +112,13 @@ async def memory_service(
 
 
 def with_evidence(
-    here: Installation, store: EventStore, sessions: Callable[[], Session]
+    here: Installation,
+    store: EventStore,
+    sessions: Callable[[], Session],
+    release: str = RELEASE,
 ) -> Installation:
     """Return the installation with the evidence of agents, which is read from a store."""
-    replay = Replay(store, sessions, CATALOGUE, release=RELEASE)
+    replay = Replay(store, sessions, CATALOGUE, release=release)
     evidence = DecisionEvidenceReader(store, CATALOGUE, replay, window=here.evidence_window)
     return replace(here, evidence=evidence)
 

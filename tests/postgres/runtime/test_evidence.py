@@ -18,15 +18,18 @@ from beamkeep.contexts.seams.evidence import EvidenceVerdict
 from beamkeep.deployment.composition import compose
 from beamkeep.kernel import ActorKind, Operation, Question, Standing, replace
 from beamkeep.parts.agents.evidence.replaying import Replay
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.answers import EVIDENCE, FOLDED, AnswerEvidence
 from beamkeep.runtime.evidence import RELEASE
+from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.database import Database
+from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.postgres import Deployed, connected, postgres_service
-from beamkeep.testing.service import by, call, enrol
+from beamkeep.testing.service import by, call, enrol, with_evidence
 from beamkeep.workers.housekeeping import EVIDENCE_DAYS
 
 pytestmark = pytest.mark.anyio
@@ -248,9 +251,20 @@ async def test_what_an_agent_of_the_service_folded_is_read_again(kept: Kept):
     assert await replay.verdict(other) is EvidenceVerdict.DIFFERS
 
 
+def of_release(release: str, store: Any, lists: Any) -> Service:
+    """A service of another release on the same store."""
+
+    def sessions() -> Session:
+        return service.sessions()
+
+    here = with_evidence(INSTALLATION, store, sessions, release)
+    service = compose(store, lists, b"k" * 32, installation=here, release=release)
+    return service
+
+
 async def test_a_digest_that_differs_names_both_releases(kept: Kept):
     agent_id, zone_id = await an_agent(kept), await a_zone(kept)
-    later = compose(kept.store, kept.store, b"k" * 32, release="later")  # type: ignore[arg-type]
+    later = of_release("later", kept.store, kept.store)
     await ask(kept, "get_zone", zone_id=zone_id)
     (row,) = await evidence_of(kept, agent_id)
     forged = replace(row, evidence_id=uuid4(), digest="0" * 64)
@@ -442,7 +456,7 @@ async def test_a_payload_that_was_changed_is_found_and_rebuilt_lists_change_noth
     for view in deployed.service.catalogue.views:
         await deployed.projections.rebuild(view, [WHOLE_LOG])
     async with postgres_service(database) as restarted:
-        later = compose(restarted.store, restarted.lists, b"k" * 32, release="later")
+        later = of_release("later", restarted.store, restarted.lists)
         about = {"decision_id": decision_id}
         answer = await call(later, "verify_decision_evidence", about)
         told = json.loads(answer.body)["items"]

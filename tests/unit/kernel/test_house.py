@@ -141,7 +141,7 @@ def test_the_kernel_stays_small():
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
     aside = "surfaces/http", "surfaces/tools"
-    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_350
+    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_520
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)

@@ -31,8 +31,8 @@ from beamkeep.kernel import DENIALS, Denial, DenialReason, Operation, Refusal, S
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.deciding import CommandResult
 from beamkeep.runtime.dispatch import (
-    CommandResult,
     ConcurrencyError,
     IdempotencyConflictError,
     PreconditionFailedError,

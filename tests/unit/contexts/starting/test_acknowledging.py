@@ -21,7 +21,7 @@ from tests.unit.contexts.starting.test_start import FAILING
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
-from beamkeep.runtime.dispatch import CommandResult
+from beamkeep.runtime.deciding import CommandResult
 from beamkeep.runtime.store import LoadedStream, OutcomeUnknownError, StoreUnavailableError, Stream
 from beamkeep.surfaces.problem import problem
 from beamkeep.testing.service import call
