@@ -224,9 +224,10 @@ def replay_stored_events(dispatcher: Dispatcher) -> None:
     def stored(family: Family, command: DeprecateFamily, call: Call) -> list[FamilyDeprecated]:
         return [FamilyDeprecated(call.now, family.id)]
 
-    carried_out = dispatcher._proposable  # pyright: ignore[reportPrivateUsage]
+    proposing: Any = dispatcher._proposing  # pyright: ignore[reportPrivateUsage]
+    carried_out = proposing._proposable
     replayed = replace(carried_out["deprecate_family"], rule=stored)
-    dispatcher._proposable = {**carried_out, "deprecate_family": replayed}  # pyright: ignore[reportPrivateUsage]
+    proposing._proposable = {**carried_out, "deprecate_family": replayed}
 
 
 async def _service(ground: Ground, deployed: AsyncExitStack, **more: Any) -> Service:

@@ -13,7 +13,7 @@ from beamkeep.feed.reading import LogReader
 from beamkeep.kernel import Event
 from beamkeep.runtime.admission import Admitted
 from beamkeep.runtime.cursors import Cursors
-from beamkeep.runtime.dispatch import Dispatcher
+from beamkeep.runtime.ownership import Ownership
 from beamkeep.runtime.session import Session
 from beamkeep.surfaces.http.listening import Owners
 
@@ -44,9 +44,9 @@ async def see_all(session: Any, of: Any, ids: Any) -> Any:
     return frozenset(ids)
 
 
-async def show_all(dispatcher: Any, caller: Any, admitted: Any, target: Any, outcome: Any) -> Any:
+async def show_all(ownership: Any, caller: Any, admitted: Any, target: Any, outcome: Any) -> Any:
     """Whatever a dry run would write."""
-    codec = dispatcher._codec
+    codec = ownership._codec
     return {codec.stream(event) for event in outcome if isinstance(event, Event)}
 
 
@@ -69,7 +69,7 @@ if __name__ == "__main__":
         patch.object(LogReader, "read", tell_all),
         patch.object(Owners, "_is_own", sees),
         patch.object(Session, "visible", see_all),
-        patch.object(Dispatcher, "_shown", show_all),
+        patch.object(Ownership, "shown", show_all),
         patch.object(Cursors, "write", write_for_anybody),
         patch.object(Cursors, "read", read_by_anybody),
     ):

@@ -837,7 +837,7 @@ async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):
         import asyncio
         from beamkeep.kernel import SurfaceKind
         from beamkeep.runtime.tokens import InvalidTokenError
-        from beamkeep.surfaces.mcp import serve_stdio
+        from beamkeep.surfaces.tools.server import serve_stdio
         from beamkeep.testing.service import by, memory_service
 
         left = iter(range(3))
