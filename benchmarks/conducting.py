@@ -14,7 +14,7 @@ from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.parts.conducting.channels.routed import control_systems
 from beamkeep.parts.conducting.effects import Effects
 from beamkeep.parts.conducting.facts import ConductReader

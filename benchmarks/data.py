@@ -16,7 +16,7 @@ from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.contexts.seams.custody_rules import CustodyRule, CustodyRules
 from beamkeep.contexts.seams.installation import Installation
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request

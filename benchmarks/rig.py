@@ -15,8 +15,8 @@ from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate, migrations
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.deployment.composition import compose, prepare
-from beamkeep.deployment.seeding import ANY_INSTALLATION
+from beamkeep.deployment.seeding import ANY_INSTALLATION, prepare
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Operation, Question, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller

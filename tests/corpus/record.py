@@ -22,7 +22,8 @@ from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.federation.signatures import SignMessage
-from beamkeep.deployment.composition import compose, prepare
+from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.parts.custody.memory import MemoryCustody
 from beamkeep.parts.witness.memory import MemoryWitness

@@ -24,8 +24,8 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
-from beamkeep.deployment.composition import compose
 from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Operation, Question, Record, Refusal, SurfaceKind
 from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import session

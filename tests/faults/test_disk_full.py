@@ -15,7 +15,8 @@ from msgspec.structs import asdict
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.deployment.composition import Deployment, compose
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.store import (
     BEGINNING,

@@ -10,7 +10,7 @@ from uuid import uuid4
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import replace
 from beamkeep.parts.conducting.bodies import Advisor, RegisteredAction
 from beamkeep.parts.conducting.channels.memory import ChannelSimulator

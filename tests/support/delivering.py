@@ -17,7 +17,8 @@ from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.feed.subscription import DELIVERIES, DELIVERING, EventDelivery
 from beamkeep.contexts.seams.receivers import ReceiverHosts
-from beamkeep.deployment.composition import compose, prepare
+from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.reading import log_reader
 from beamkeep.kernel import replace

@@ -30,7 +30,7 @@ from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER, ShownProfile
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import History, One
 from beamkeep.parts.logbook.olog import literal
 from beamkeep.runtime.tail import shards

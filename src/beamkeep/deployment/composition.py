@@ -1,10 +1,8 @@
 """The composition: settings in, a working service out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from uuid import UUID
 
 import asyncpg
 import structlog
@@ -25,33 +23,18 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.agent.actions import counted, explained
-from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
-from beamkeep.contexts.seams.installation import Installation
-from beamkeep.contexts.trust import seeded
-from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.feed.directory.reading import DirectoryReader
-from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowTables
-from beamkeep.feed.log import EventLog
 from beamkeep.feed.reading import log_reader
-from beamkeep.kernel import Catalogue, Record, Refusal, replace
+from beamkeep.kernel import Record, Refusal, replace
 from beamkeep.parts.wiring import IDLE, Core, Grounds
 from beamkeep.runtime import Service
-from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.clock import now
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.cursors import Cursors
-from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
-from beamkeep.runtime.entry_points import EntryPoints
-from beamkeep.runtime.evidence import RELEASE, EvidenceKeeper
-from beamkeep.runtime.proposing import Proposals
-from beamkeep.runtime.queries import QueryRunner
-from beamkeep.runtime.remedies import Remedies
-from beamkeep.runtime.sending import CommandSender
-from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
-from beamkeep.runtime.store import Append, EventStore, ReadModel
+from beamkeep.runtime.dispatch import OutsideStep
+from beamkeep.runtime.evidence import RELEASE
+from beamkeep.runtime.session import Session
+from beamkeep.runtime.store import Append
 from beamkeep.runtime.tail import shards
 from beamkeep.surfaces.http.listening import CATCHING_UP
 from beamkeep.surfaces.http.routes import HttpRoute
@@ -65,109 +48,11 @@ from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every
 
 from .parts import wirings
-from .seeding import ANY_INSTALLATION, prepare
+from .seeding import prepare
+from .service import compose
 from .settings import ServerSettings, installation_of
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
-
-
-def compose(
-    store: EventStore,
-    lists: ReadModel,
-    cursor_key: bytes,
-    catalogue: Catalogue = CATALOGUE,
-    installation: Installation = ANY_INSTALLATION,
-    clock: Callable[[], datetime] = now,
-    new_id: Callable[[], UUID] = uuid7,
-    snapshot_every: int = SNAPSHOT_EVERY,
-    outside: Mapping[type[Record], OutsideStep] | None = None,
-    event_log: EventLog | None = None,
-    directory: Directory | None = None,
-    access_contact: str | None = None,
-    codec: Codec | None = None,
-    release: str = RELEASE,
-    is_stale: Callable[[str], bool] = lambda _: False,
-) -> Service:
-    """Put the parts of a service together on a store."""
-    codec = codec or Codec(catalogue.aggregates.values())
-    if event_log:
-        reader = log_reader(
-            event_log,
-            catalogue,
-            codec,
-            cursor_key=cursor_key,
-            base_url=installation.service_url,
-            directory=directory,
-        )
-        installation = replace(installation, events=reader)
-    names = DirectoryReader(directory, catalogue) if directory else None
-
-    installation = replace(installation, directory=names)
-    sessions = partial(
-        Session,
-        store=store,
-        lists=lists,
-        codec=codec,
-        catalogue=catalogue,
-        deployment=installation,
-        clock=clock,
-        snapshot_every=snapshot_every,
-    )
-    entry_points = EntryPoints(
-        store=store,
-        codec=codec,
-        surfaces=surfaces,
-        seeded=seeded.SURFACES,
-        internal_conduit_id=seeded.INTERNAL,
-    )
-    # A catalogue without proposals, such as one of a test, lets nothing be proposed.
-    proposing = REGISTERING if "Proposal" in catalogue.aggregates else None
-    named = {operation.name: operation for operation in catalogue.operations}
-    proposable = {name: named[name] for name in catalogue.proposable} if proposing else {}
-    admission = Admission(
-        store=store,
-        places=entry_points,
-        clock=clock,
-        new_id=new_id,
-        contact=access_contact,
-        proposable=proposable.keys(),
-        explains=explained,
-    )
-    dispatcher = Dispatcher(
-        admission=admission,
-        store=store,
-        codec=codec,
-        sessions=sessions,
-        clock=clock,
-        new_id=new_id,
-        gets=catalogue.gets,
-        outside=outside or {},
-        remedies=Remedies(catalogue.operations),
-        proposals=Proposals(proposable, proposing, APPROVING) if proposing else Proposals(),
-        counts=counted,
-    )
-    keeper = EvidenceKeeper(store, new_id, release)
-    return Service(
-        catalogue=catalogue,
-        admission=admission,
-        sessions=sessions,
-        dispatcher=dispatcher,
-        queries=QueryRunner(
-            admission=admission,
-            store=store,
-            lists=lists,
-            codec=codec,
-            sessions=sessions,
-            cursors=Cursors(cursor_key),
-            views=catalogue.views,
-            evidence=keeper,
-            names=names,
-            previews=dispatcher.preview,
-            is_stale=is_stale,
-        ),
-        sender=CommandSender(catalogue, dispatcher, new_id),
-        evidence=keeper,
-    )
 
 
 class Deployment:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -50,17 +50,6 @@ async def web(settings: ServerSettings, routes: Sequence[HttpRoute] = ()) -> Asy
             log.warning("identity provider not usable", because=outage)
         options = edge_options(settings, providers)
 
-        vouched = False
-
-        async def ready() -> str | None:
-            nonlocal vouched
-            # A provider that goes away later takes no process out of service: others still vouch,
-            # and this would end every call at once. A metric shows it.
-            vouched = vouched or await providers.any_available()
-            # Anyone can read this, so it names neither the provider nor the address of its keys.
-            nobody = "No identity provider can verify a token. Run `beamkeep check`."
-            return await deployment.ready() or (None if vouched else nobody)
-
         async def measure_providers() -> None:
             deployment.telemetry.providers_down.set(len(await providers.outages()))
 
@@ -89,7 +78,7 @@ async def web(settings: ServerSettings, routes: Sequence[HttpRoute] = ()) -> Asy
         served = application(
             service,
             options,
-            ready=ready,
+            ready=readiness(deployment, providers),
             remark=deployment.worker_watch.silent,
             metrics=None if apart else metrics,
             mcp_origins=settings.mcp_allowed_origins,
@@ -106,6 +95,24 @@ async def web(settings: ServerSettings, routes: Sequence[HttpRoute] = ()) -> Asy
         yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.supervisor.stop()
     await deployment.close()
+
+
+def readiness(
+    deployment: Deployment, providers: IdentityProviders
+) -> Callable[[], Awaitable[str | None]]:
+    """Return what asks why the service cannot answer; it answers None when the service can."""
+    vouched = False
+
+    async def ready() -> str | None:
+        nonlocal vouched
+        # A provider that goes away later takes no process out of service: others still vouch, and
+        # this would end every call at once. A metric shows it.
+        vouched = vouched or await providers.any_available()
+        # Anyone can read this, so it names neither the provider nor the address of its keys.
+        nobody = "No identity provider can verify a token. Run `beamkeep check`."
+        return await deployment.ready() or (None if vouched else nobody)
+
+    return ready
 
 
 async def console_settings(settings: ServerSettings, service: Service) -> ConsoleSettings:

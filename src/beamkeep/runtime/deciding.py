@@ -67,7 +67,7 @@ class Pending(Record):
         return pending, command
 
 
-class Found(Record):
+class EarlierAttempts(Record):
     """What earlier attempts at the same commands found out."""
 
     stored: dict[object, object]
@@ -80,7 +80,7 @@ class Found(Record):
     """The time of the decision that asked for the last step, which the next decision has too."""
 
 
-class Decision(NamedTuple):
+class DecidedCommand(NamedTuple):
     """What the rule of one command decided."""
 
     operation: Operation
@@ -93,7 +93,7 @@ class Decision(NamedTuple):
     outcome: Outcome
     events: Sequence[NewEvent]
     digest: bytes
-    carried: "Decision | None" = None
+    carried: "DecidedCommand | None" = None
     """The command that an approval carries out."""
 
     def result(self, versions: Mapping[Stream, int], repeated: bool = False) -> CommandResult:
@@ -120,7 +120,9 @@ class Decision(NamedTuple):
         return streams, answer.status, msgspec.json.decode(answer.body) if answer.body else None
 
 
-type Decide = Callable[[Pending, Session, Found], Awaitable[Decision | CommandResult]]
+type Decide = Callable[
+    [Pending, Session, EarlierAttempts], Awaitable[DecidedCommand | CommandResult]
+]
 """Decides one command, or returns what was answered to it before."""
 
 

@@ -30,8 +30,8 @@ from .codec import Codec, encode
 from .deciding import (
     IDEMPOTENCY_KEY,
     CommandResult,
-    Decision,
-    Found,
+    DecidedCommand,
+    EarlierAttempts,
     OutsideNeededError,
     Pending,
     target_of,
@@ -112,7 +112,7 @@ class Dispatcher:
         self._admission, self._store, self._codec = admission, store, codec
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
         self._outside, self._remedies, self._counts = outside, remedies, counts
-        self._ownership = Ownership(admission, store, codec, gets)
+        self._ownership = Ownership(admission, store, codec, gets=gets)
         self._dry_runs = DryRuns(store, codec)
         self._proposing = Proposing(
             admission,
@@ -138,7 +138,7 @@ class Dispatcher:
         """
         # Each command sees the events of those before it, but not the rows that those write.
         commands, (_, first) = [Pending(*call, target_of(*call)) for call in calls], calls[0]
-        found, attempt, looked_again = Found({}, {}), 1, False
+        found, attempt, looked_again = EarlierAttempts({}, {}), 1, False
         while attempt <= ATTEMPTS:
             try:
                 async with self._in_turn([await self._queue(each) for each in commands]):
@@ -192,10 +192,10 @@ class Dispatcher:
             yield
 
     async def _attempt(
-        self, commands: Sequence[Pending], found: Found, basis: Basis
+        self, commands: Sequence[Pending], found: EarlierAttempts, basis: Basis
     ) -> list[CommandResult]:
         # 1-6. Each command in turn: who, where, may it, again?, load, decide.
-        session, decisions = self._sessions(), list[Decision]()
+        session, decisions = self._sessions(), list[DecidedCommand]()
         session.versions.update(basis.versions)
         for command in commands:
             if decisions:
@@ -240,8 +240,8 @@ class Dispatcher:
         ]
 
     async def _decide(
-        self, pending: Pending, session: Session, found: Found
-    ) -> Decision | CommandResult:
+        self, pending: Pending, session: Session, found: EarlierAttempts
+    ) -> DecidedCommand | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
         operation, stream, key = pending.operation, pending.stream, pending.key
         admitted = await self._admitted(pending)
@@ -261,8 +261,7 @@ class Dispatcher:
 
         # 5. Load.
         given = await self._loaded(pending, command, admitted, session, is_absent=is_absent)
-        version = session.versions.get(stream, 0) if stream else 0
-        self._require_version(request, version, session)
+        version = self._required_version(pending, session)
 
         # 6. Decide.
         new_id = request.new_id or self._new_id()
@@ -288,7 +287,7 @@ class Dispatcher:
         # An aggregate may share the id of another one.
         of = pending.operation.aggregate
         begun = next((each.stream[1] for each in events if each.stream[0] == of.name), new_id)
-        return Decision(
+        return DecidedCommand(
             operation=operation,
             caller=request.caller,
             admitted=admitted,
@@ -338,12 +337,15 @@ class Dispatcher:
                 raise
         return given
 
-    def _require_version(self, request: Request, version: int, session: Session) -> None:
-        wanted = request.if_match
+    def _required_version(self, pending: Pending, session: Session) -> int:
+        """Return the version of the target. Raise if the caller judged by another one."""
+        request, stream = pending.request, pending.stream
+        version, wanted = session.versions.get(stream, 0) if stream else 0, request.if_match
         if wanted is not None and wanted.strip() not in {"*", f'"{version}"', str(version)}:
             raise PreconditionFailedError(f"The current version is {version}.")
         if request.basis and request.basis != self._proposing.basis(session):
             raise PreconditionFailedError("The basis has changed. Read the proposal again.")
+        return version
 
     async def _ruled(
         self,
@@ -351,9 +353,9 @@ class Dispatcher:
         given: Sequence[Any],
         call: kernel.Call,
         session: Session,
-        found: Found,
+        found: EarlierAttempts,
         takes_steps: bool,
-    ) -> tuple[Outcome, Decision | None]:
+    ) -> tuple[Outcome, DecidedCommand | None]:
         """Return what the rule decides, and the command that it carries out, if it approves one."""
         operation, stream, carried = pending.operation, pending.stream, None
         try:
@@ -405,7 +407,7 @@ class Dispatcher:
         operation: Operation,
         answered: CommandResult,
         admitted: Admitted,
-        carried: Decision | None = None,
+        carried: DecidedCommand | None = None,
     ) -> CommandResult:
         """Return the answer with what is read anew each time it is given."""
         if carried and carried.operation.answered_with:

@@ -11,7 +11,7 @@ from beamkeep.kernel import ObjectScope, Operation, Outcome, Refusal, replace
 
 from .admission import Admission, Admitted, Caller, Request
 from .codec import encode
-from .deciding import Decide, Decision, Found, Pending, target_of
+from .deciding import Decide, DecidedCommand, EarlierAttempts, Pending, target_of
 from .dry_runs import DryRuns
 from .outcomes import events_of
 from .ownership import Ownership
@@ -59,12 +59,12 @@ class Proposing:
         arguments = {approve.aggregate.id_field: str(proposal_id)}
         request = Request(replace(caller, records_denials=False), arguments)
         try:
-            found = Found({}, {}, takes_steps=False)
+            found = EarlierAttempts({}, {}, takes_steps=False)
             try:
                 approval = await self._decide(Pending(approve, request, stream), session, found)
             finally:
                 basis = self.basis(session) if session.principal_id else None
-            assert isinstance(approval, Decision), "it has no key"  # noqa: S101
+            assert isinstance(approval, DecidedCommand), "it has no key"  # noqa: S101
             decided = approval.carried or approval
             operation = decided.operation
             target = None if operation.genesis else (operation.aggregate.name, decided.target)
@@ -122,8 +122,12 @@ class Proposing:
         return [*decided, *(part for part in outcome if isinstance(part, kernel.Advice))]
 
     async def carry_out(
-        self, approved: kernel.ApprovedCommand, approval: Pending, session: Session, found: Found
-    ) -> Decision:
+        self,
+        approved: kernel.ApprovedCommand,
+        approval: Pending,
+        session: Session,
+        found: EarlierAttempts,
+    ) -> DecidedCommand:
         """Decide a proposed command as the approver. Raise if it could not be proposed now."""
         name, asked, approver = approved.command_name, approved.proposed_by, approval.request.caller
         operation, stream = self._proposable.get(name), approval.stream
@@ -146,7 +150,7 @@ class Proposing:
         ):
             raise approved.lapsed(f"The proposer may not propose {name} any more.")
         decided = await self._decide(pending, session, found)
-        assert isinstance(decided, Decision), "it has no key"  # noqa: S101
+        assert isinstance(decided, DecidedCommand), "it has no key"  # noqa: S101
         return decided
 
     @property

@@ -23,7 +23,7 @@ from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.parts.wiring import IDLE

@@ -25,7 +25,8 @@ from beamkeep.contexts.seams.observed import ObservationReader
 from beamkeep.contexts.seams.witnessed import WitnessReader
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.deployment.composition import compose, prepare
+from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace

@@ -23,7 +23,7 @@ from beamkeep.contexts.run.observation import (
     RunCannotAppendObservationsError,
     RunObservationIdTakenError,
 )
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal, replace
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import INSTALLATION

@@ -15,7 +15,7 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.seams.evidence import EvidenceVerdict
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import ActorKind, Operation, Question, Standing, replace
 from beamkeep.parts.agents.evidence.replaying import Replay
 from beamkeep.runtime import Service

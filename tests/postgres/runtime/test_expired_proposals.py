@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from beamkeep.contexts.trust import seeded
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database

@@ -9,7 +9,7 @@ from tests.support.examples import EXAMPLES
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
 from beamkeep.contexts import CATALOGUE
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.feed.hints import RowHint, RowTables
 from beamkeep.runtime.store import Append
 from beamkeep.testing.appends import NOW

@@ -16,7 +16,7 @@ from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import (
     CLAIMS,
     DENIALS,

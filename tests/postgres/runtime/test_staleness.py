@@ -19,7 +19,8 @@ from beamkeep.contexts.starting.checks import (
     RunRequiresAvailableSupplyError,
     RunRequiresPermittedEnclosureError,
 )
-from beamkeep.deployment.composition import Deployment, compose
+from beamkeep.deployment.composition import Deployment
+from beamkeep.deployment.service import compose
 from beamkeep.deployment.settings import settings_of
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database

@@ -5,11 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from inspect import cleandoc
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+import grimp
 import pytest
 
 import beamkeep
@@ -267,3 +269,46 @@ def test_words_are_found_in_every_spelling():
     assert words("MISC") == {"misc"}
     assert words("JWTManager") == {"jwt", "manager"}
     assert words("database") == {"database"}
+
+
+def test_the_house_has_thirteen_rooms_at_most():
+    rooms = {each.name for each in HOUSE.iterdir()} - {"__init__.py", "__pycache__", "py.typed"}
+    assert len(rooms) <= 13, rooms
+
+
+def test_no_module_depends_on_itself_through_others():
+    graph = grimp.build_graph("beamkeep", "beamkeep_client")
+    imports = {each: graph.find_modules_directly_imported_by(each) for each in graph.modules}
+    TopologicalSorter(imports).prepare()
+
+
+LONG_MODULES = {
+    # One aggregate each, which is read as one.
+    *("contexts/operation/procedure.py", "contexts/equipment/asset.py", "contexts/data/edition.py"),
+    *("contexts/data/distribution.py", "contexts/data/dataset.py", "contexts/safety/clearance.py"),
+    "contexts/feed/subscription.py",
+    # The walk of a step, the gates of a conduct and the twins of PostgreSQL: not divided yet.
+    *("parts/conducting/effects.py", "contexts/starting/conducting.py"),
+    *("adapters/memory/store.py", "testing/memory_postgres.py"),
+}
+
+
+def test_a_module_has_at_most_600_lines():
+    long = {path for path in HOUSE.rglob("*.py") if len(path.read_text().splitlines()) > 600}
+    assert {str(path.relative_to(HOUSE)) for path in long} == LONG_MODULES
+
+
+def test_a_function_has_at_most_60_lines():
+    long = {
+        f"{path.relative_to(HOUSE)} {node.name}"
+        for path in HOUSE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= 60
+    }
+    # The metrics, one after the other, are data.
+    assert long == {"telemetry.py __init__"}
+
+
+def test_the_composition_stays_small():
+    assert len((HOUSE / "deployment/composition.py").read_text().splitlines()) <= 350

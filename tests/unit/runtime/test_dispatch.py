@@ -26,7 +26,8 @@ from beamkeep.contexts.trust.policy import (
 )
 from beamkeep.contexts.trust.visit import VisitCannotTakeControlError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.deployment.composition import compose, prepare
+from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import DENIALS, Denial, DenialReason, Operation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError

@@ -35,7 +35,8 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
-from beamkeep.deployment.composition import compose, prepare
+from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import DENIALS, Question, Refusal, SurfaceKind, View
 from beamkeep.runtime import Service, queries
 from beamkeep.runtime.admission import Request, UnauthorizedError

@@ -10,7 +10,8 @@ from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
-from beamkeep.deployment.composition import compose, prepare
+from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import CLAIMS
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError

@@ -12,7 +12,9 @@ from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_cli
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.tokens.diagnosis import diagnose
 from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
-from beamkeep.deployment.composition import CATALOGUE, compose, prepare
+from beamkeep.contexts import CATALOGUE
+from beamkeep.deployment.seeding import prepare
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError

@@ -19,8 +19,8 @@ from tests.support.rest_client import RestClient
 from tests.support.rows import selected
 
 from beamkeep import contexts
+from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.run.run import HoldRun, Run, RunHeld
-from beamkeep.deployment.composition import CATALOGUE
 from beamkeep.kernel import Accepted, Axis, Call, Catalogue, Many, Operation, Question, replace
 from beamkeep.surfaces.openapi import describe, document_text
 

@@ -15,8 +15,8 @@ from tests.support.prepared import Prepared
 from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_client
 from tests.support.rows import selected
 
+from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.seeded import SURFACES
-from beamkeep.deployment.composition import CATALOGUE
 from beamkeep.kernel import DENIALS, Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import CallContext, CallLookup
 from beamkeep.surfaces.http.messages import HttpRequest

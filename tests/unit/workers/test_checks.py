@@ -26,7 +26,7 @@ from beamkeep.contexts.data.check import (
     DistributionCheckPendingError,
 )
 from beamkeep.contexts.seams.work import WORK_STATES
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import replace
 from beamkeep.parts.custody.checks import Checker, CopyReader, LayoutReader, ReadProgress
 from beamkeep.parts.custody.copies import ChildCopyReader

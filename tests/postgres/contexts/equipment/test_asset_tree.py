@@ -28,7 +28,7 @@ from beamkeep.contexts.equipment.asset import (
     relocate_asset,
 )
 from beamkeep.contexts.seams.place import PLACES, AssetPlace, DamagedTreeError, upwards
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Lock, Operation, Outcome, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request

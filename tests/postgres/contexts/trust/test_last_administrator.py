@@ -19,7 +19,7 @@ from beamkeep.contexts.access.actor import (
 from beamkeep.contexts.access.profile import IDENTITIES
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.administrators import actor_removal
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database

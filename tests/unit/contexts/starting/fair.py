@@ -52,7 +52,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import CLAIMS, Claim, Event, Insert, SideWrite, claim_key, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent

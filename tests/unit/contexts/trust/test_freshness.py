@@ -16,7 +16,7 @@ from tests.support.examples.supply import (
 )
 
 from beamkeep.contexts.trust.freshness import as_stale
-from beamkeep.deployment.composition import compose
+from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service
