@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, ge
 
 from docs.client_data import catalogue_data, catalogue_rows
 from docs.client_stub import client_stub
+from docs.house_picture import house_picture
 from msgspec.structs import fields
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
@@ -81,6 +82,7 @@ def pages() -> dict[str, str]:
         "index.md": _page("Reference", index()),
     }
     written = {f"docs/reference/{name}": text for name, text in reference.items()}
+    written |= {"docs/explanations/pictures/house.svg": house_picture()}
     client = {"catalogue.json": catalogue_data(), "client.pyi": client_stub()}
     return written | {f"client/src/beamkeep_client/{name}": text for name, text in client.items()}
 

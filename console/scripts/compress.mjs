@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const BUILT = fileURLToPath(new URL("../../src/beamkeep/console/", import.meta.url));
+const BUILT = fileURLToPath(new URL("../../src/beamkeep/surfaces/http/console/built/", import.meta.url));
 const COMPRESSES = /\.(js|css|html|svg|json)$/;
 
 for (const entry of await readdir(BUILT, { recursive: true, withFileTypes: true })) {
