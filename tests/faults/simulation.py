@@ -45,12 +45,12 @@ from beamkeep.telemetry import Telemetry
 from beamkeep.testing.database import TIMEOUTS
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.leases import GrantedLease
-from beamkeep.testing.memory_postgres import MemoryPostgres, Weather
 from beamkeep.testing.seeds import dice
 from beamkeep.testing.service import ADMIN
 from beamkeep.workers.projector import Projector
 from beamkeep.workers.supervision import Loop, Supervisor
 from tests.faults.seeded_loop import run_seeded
+from tests.support.memory_postgres import MemoryPostgres, Weather
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)

@@ -37,8 +37,8 @@ from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, LoadedStream, ReadModel, StoredEvent, Stream
 from beamkeep.testing.installation import ISSUER
-from beamkeep.testing.memory_postgres import MemoryPostgres, Stored
 from tests.faults.simulation import CODEC, Attempt, End, Look, Run
+from tests.support.memory_postgres import MemoryPostgres, Stored
 
 FOLDS = {view.name: RowFold(view, CODEC) for view in CATALOGUE.views}
 NOT_YET = {

@@ -16,7 +16,6 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Append, MovedError, Position
-from beamkeep.testing.memory_postgres import XMAX, XMIN
 from beamkeep.testing.seeds import seed
 from tests.faults.conftest import Report
 from tests.faults.mutants import ForgetfulStore
@@ -24,6 +23,7 @@ from tests.faults.report import ROOT, asked, size
 from tests.faults.seeded_loop import StuckError
 from tests.faults.simulation import Variant, simulate
 from tests.faults.simulation_audit import audit
+from tests.support.memory_postgres import XMAX, XMIN
 
 pytestmark = pytest.mark.faults
 

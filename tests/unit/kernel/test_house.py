@@ -287,9 +287,9 @@ LONG_MODULES = {
     *("contexts/operation/procedure.py", "contexts/equipment/asset.py", "contexts/data/edition.py"),
     *("contexts/data/distribution.py", "contexts/data/dataset.py", "contexts/safety/clearance.py"),
     "contexts/feed/subscription.py",
-    # The walk of a step, the gates of a conduct and the twins of PostgreSQL: not divided yet.
+    # The walk of a step, the gates of a conduct and the store in memory: not divided yet.
     *("parts/conducting/effects.py", "contexts/starting/conducting.py"),
-    *("adapters/memory/store.py", "testing/memory_postgres.py"),
+    "adapters/memory/store.py",
 }
 
 
