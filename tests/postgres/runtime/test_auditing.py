@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from tests.support.examples import EXAMPLES
 
-from beamkeep.adapters.memory.store import MemoryLedger
+from beamkeep.adapters.memory.ledger import MemoryLedger
 from beamkeep.adapters.postgres.ledger import ledger
 from beamkeep.contexts.access.actor import ActorIdentityBound, ActorRegistered
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity, Profile

@@ -17,7 +17,8 @@ from beamkeep.contexts.recipe.steps import RecipeActionStep
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.contexts.starting.conducting import ConductNotExecutableError
 from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
-from beamkeep.parts.conducting.effects import StepFailedError, StepRun
+from beamkeep.parts.conducting.details import StepFailedError
+from beamkeep.parts.conducting.effects import StepRun
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import memory_service

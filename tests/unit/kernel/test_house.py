@@ -287,9 +287,8 @@ LONG_MODULES = {
     *("contexts/operation/procedure.py", "contexts/equipment/asset.py", "contexts/data/edition.py"),
     *("contexts/data/distribution.py", "contexts/data/dataset.py", "contexts/safety/clearance.py"),
     "contexts/feed/subscription.py",
-    # The walk of a step, the gates of a conduct and the store in memory: not divided yet.
-    *("parts/conducting/effects.py", "contexts/starting/conducting.py"),
-    "adapters/memory/store.py",
+    # The five ways to conduct a procedure, with what each of them requires.
+    "contexts/starting/conducting.py",
 }
 
 

@@ -35,7 +35,8 @@ from beamkeep.parts.conducting.control import (
     Quality,
     ValueKind,
 )
-from beamkeep.parts.conducting.effects import Effects, StepFailedError, StepRun
+from beamkeep.parts.conducting.details import StepFailedError
+from beamkeep.parts.conducting.effects import Effects, StepRun
 from beamkeep.schemas import Json, JsonObject
 
 pytestmark = pytest.mark.anyio

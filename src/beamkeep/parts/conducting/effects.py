@@ -4,12 +4,11 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.operation.activity import LONGEST_DETAIL
 from beamkeep.contexts.operation.conducted import ActuationKind, joined
 from beamkeep.contexts.recipe.criteria import equal, meets
 from beamkeep.contexts.recipe.steps import (
@@ -32,7 +31,7 @@ from beamkeep.contexts.seams.routes import (
 )
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import WorkLostError
-from beamkeep.schemas import Json, JsonObject, canonical_text
+from beamkeep.schemas import Json, JsonObject
 
 from .bodies import ActionCall, ActionCancelledError, RegisteredAction, params_fault
 from .compute import seam as compute
@@ -49,25 +48,21 @@ from .control import (
     Quality,
     ValueKind,
 )
+from .details import (
+    LONGEST_ARRAY,
+    LONGEST_TEXT,
+    StepFailedError,
+    plain,
+    result_of,
+    storable,
+    without_excess,
+)
 
 WRITE_GRACE, ACTION_GRACE = 5.0, 10.0
 """Seconds that a write that was sent and the body of an action get when the step is cancelled."""
-LONGEST_ARRAY, LONGEST_TEXT, LONGEST_MESSAGE, DEEPEST = 100, 1000, 500, 50
 SINGLE_PRECISION = 1e-6
 """How far a number may be from itself after it was stored in 32 bits."""
 FIRST_POLL, SLOWEST_POLL = 0.05, 1.0
-
-
-class StepFailedError(Exception):
-    """A step that failed, with what its row says."""
-
-    def __init__(self, error_class: str, message: str, *, in_doubt: bool) -> None:
-        super().__init__(message)
-        self.detail: JsonObject = {
-            "error_class": error_class,
-            "message": plain(message)[:LONGEST_MESSAGE],
-            "in_doubt": in_doubt,
-        }
 
 
 class StepRun(NamedTuple):
@@ -193,7 +188,7 @@ class Effects:
         finally:
             control.end()
         kind = joined(kinds)
-        return _result(result) | ({"actuation_kind": kind} if kind else {})
+        return result_of(result) | ({"actuation_kind": kind} if kind else {})
 
     async def _check(self, step: RecipeCheckStep, run: StepRun) -> JsonObject:
         first, last, evaluated, is_met = None, None, 0, False
@@ -356,7 +351,7 @@ class _ActionControl:
         self._kinds.add(kind)
         self._count += 1
         write: JsonObject = {"write": number, "address": address}
-        shown_value = _without_excess({"value": value})
+        shown_value = without_excess({"value": value})
         await self._run.writing({**write, **shown_value, "actuation_kind": kind})
         self._unknown[number] = write
         run = self._run._replace(handing_over=self._handing_over)
@@ -423,7 +418,7 @@ def shown(reading: ControlReading) -> JsonObject:
     if is_long or reading.value_kind in (ValueKind.IMAGE, ValueKind.TABULAR):
         detail["value"] = {"omitted": True, "shape": [*reading.shape]}
     detail["quality_detail"] = plain(reading.quality_detail)[:LONGEST_TEXT]
-    return _without_excess(detail)
+    return without_excess(detail)
 
 
 class _HandOver:
@@ -559,67 +554,3 @@ def _is_scalar(value: Json) -> bool:
 
 def _class_of(error: Exception) -> str:
     return type(error).__name__
-
-
-def plain(text: str) -> str:
-    """Return a text without characters that no row can hold."""
-    return text.replace("\x00", "?").encode(errors="replace").decode()
-
-
-def storable(value: object, depth: int = 0) -> Json:
-    """Return a value of another system as rows can hold it: without NUL, NaN and infinities.
-
-    Arrays and numbers of numpy become lists and numbers. Raise `ValueError` when it is not JSON.
-    """
-    if depth > DEEPEST:
-        raise ValueError(f"it is nested more than {DEEPEST} levels deep")
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return plain(str(value))
-    if isinstance(value, int):
-        # Rows hold integers of 64 bits.
-        return int(value) if -(2**63) <= value < 2**63 else storable(_as_float(value))
-    if isinstance(value, float):
-        return float(value) if is_number(float(value)) else None
-    if isinstance(value, dict):
-        items = cast("dict[object, object]", value).items()
-        if others := [key for key, _ in items if not isinstance(key, str)]:
-            raise ValueError(f"the key {str(others[0])[:100]!r} is not a text")
-        return {plain(str(key)): storable(each, depth + 1) for key, each in items}
-    if isinstance(value, list | tuple):
-        return [storable(each, depth + 1) for each in cast("Sequence[object]", value)]
-    if callable(as_list := getattr(value, "tolist", None)):
-        return storable(as_list(), depth + 1)
-    raise ValueError(f"a {type(value).__name__} is not JSON")
-
-
-def _as_float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def _without_excess(detail: JsonObject) -> JsonObject:
-    """Return a detail without its value if both together are too long for a row."""
-    if _byte_length(detail) <= LONGEST_DETAIL:
-        return detail
-    return {**detail, "value": {"omitted": True}}
-
-
-def _byte_length(detail: JsonObject) -> int:
-    return len(canonical_text(detail).encode())
-
-
-def _result(result: object) -> JsonObject:
-    """Return what a row keeps of what an action returned. Raise when a row cannot hold it."""
-    wrong = "ActionResultInvalidError"
-    try:
-        detail: JsonObject = {"result": storable(result)}
-    except ValueError as error:
-        raise StepFailedError(wrong, f"What the action returned: {error}.", in_doubt=True) from None
-    if (length := _byte_length(detail)) > LONGEST_DETAIL:
-        told = f"What the action returned has {length} bytes; a row holds {LONGEST_DETAIL}."
-        raise StepFailedError(wrong, told, in_doubt=True)
-    return detail

@@ -43,6 +43,7 @@ from beamkeep.contexts.run.run import RunStatus, runs
 from beamkeep.contexts.seams.routes import RouteFinding
 from beamkeep.contexts.starting.conducting import require_conductable
 from beamkeep.kernel import Refusal, replace
+from beamkeep.parts.conducting.details import StepFailedError, plain
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.store import OutcomeUnknownError, StoreUnavailableError, WorkLostError
@@ -57,7 +58,7 @@ from .conduct.known import Known
 from .conduct.loops import AskAdvisor, advisor_failure
 from .conduct.walking import Attach, FailStep, Skip, Start, next_action
 from .control import ControlWriteFencedError, ControlWriteStoppedError
-from .effects import Effects, StepFailedError, StepRun, plain
+from .effects import Effects, StepRun
 from .facts import ConductFacts, ConductReader
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
