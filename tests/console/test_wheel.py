@@ -12,6 +12,8 @@ from zipfile import ZipFile
 import pytest
 from docs.run_readme import clean_copy
 
+from tests.console.visit import ROOT
+
 LARGEST = 1_500_000
 """What the console may add to the wheel, in bytes."""
 NODE = ("node", "npm", "npx")
@@ -22,7 +24,7 @@ def project(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clean copy of the project, with the packages that are installed already."""
     project = tmp_path_factory.mktemp("project")
     clean_copy(project)
-    packages = built.parents[2] / "console/node_modules"
+    packages = ROOT / "console/node_modules"
     shutil.copytree(packages, project / "console/node_modules", symlinks=True)
     return project
 
