@@ -23,6 +23,7 @@ from demo.day import STEPS, yesterday
 from demo.model_server import NARRATIVE, ModelServer, model_server
 from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
 from tests.support.olog import LOGBOOK, PASSWORD, USER, read_entries
+from tests.support.releases import of_release
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -30,7 +31,6 @@ from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER, ShownProfile
-from beamkeep.deployment.service import compose
 from beamkeep.kernel import History, One
 from beamkeep.parts.logbook.olog import literal
 from beamkeep.runtime.tail import shards
@@ -394,7 +394,7 @@ async def verdicts_of_a_later_release(database: Database) -> list[Counter[str]]:
     connections = database.connections()
     store = PostgresEventStore(connections, database.url())
     lists = PostgresLists(connections)
-    service = compose(store, lists, await store.cursor_key(), release="later")
+    service = of_release("later", store, lists, await store.cursor_key())
 
     async def verify(asked: Mapping[str, Any]) -> Mapping[str, Any]:
         page = json.loads((await call(service, "verify_decision_evidence", asked)).body)

@@ -10,26 +10,23 @@ from uuid import UUID, uuid4
 import pytest
 from tests.postgres.runtime.conftest import Kept
 from tests.support.examples import EXAMPLES
+from tests.support.releases import of_release
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.seams.evidence import EvidenceVerdict
-from beamkeep.deployment.service import compose
 from beamkeep.kernel import ActorKind, Operation, Question, Standing, replace
 from beamkeep.parts.agents.evidence.replaying import Replay
-from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.answers import EVIDENCE, FOLDED, AnswerEvidence
 from beamkeep.runtime.evidence import RELEASE
-from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.database import Database
-from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.postgres import Deployed, connected, postgres_service
-from beamkeep.testing.service import by, call, enrol, with_evidence
+from beamkeep.testing.service import by, call, enrol
 from beamkeep.workers.housekeeping import EVIDENCE_DAYS
 
 pytestmark = pytest.mark.anyio
@@ -249,17 +246,6 @@ async def test_what_an_agent_of_the_service_folded_is_read_again(kept: Kept):
     assert await replay.verdict(row) is EvidenceVerdict.SAME
     other = replace(row, seen=(replace(row.seen[0], version=1),))
     assert await replay.verdict(other) is EvidenceVerdict.DIFFERS
-
-
-def of_release(release: str, store: Any, lists: Any) -> Service:
-    """A service of another release on the same store."""
-
-    def sessions() -> Session:
-        return service.sessions()
-
-    here = with_evidence(INSTALLATION, store, sessions, release)
-    service = compose(store, lists, b"k" * 32, installation=here, release=release)
-    return service
 
 
 async def test_a_digest_that_differs_names_both_releases(kept: Kept):
