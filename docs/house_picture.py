@@ -61,7 +61,7 @@ def _placed(names: list[str], y: float) -> dict[str, Box]:
 
 def _imports(boxes: dict[str, Box]) -> set[tuple[str, str]]:
     """Return the pairs of rooms of which one imports the other."""
-    graph, found = grimp.build_graph("beamkeep"), set[tuple[str, str]]()
+    graph, found = grimp.build_graph("beamkeep", cache_dir=None), set[tuple[str, str]]()
     for module in graph.modules:
         for imported in graph.find_modules_directly_imported_by(module):
             pair = _room_of(module, boxes), _room_of(imported, boxes)

@@ -277,7 +277,7 @@ def test_the_house_has_thirteen_rooms_at_most():
 
 
 def test_no_module_depends_on_itself_through_others():
-    graph = grimp.build_graph("beamkeep", "beamkeep_client")
+    graph = grimp.build_graph("beamkeep", "beamkeep_client", cache_dir=None)
     imports = {each: graph.find_modules_directly_imported_by(each) for each in graph.modules}
     TopologicalSorter(imports).prepare()
 
