@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -248,6 +249,23 @@ async def alternate(
     return turns[plan.dropped :]
 
 
+def write_entry_points(tree: Path) -> None:
+    """Let the programs of a tree find the entry points of its own commit, not the installed."""
+    project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
+    groups = project["entry-points"] | {"console_scripts": project.get("scripts", {})}
+    lines = [
+        line
+        for group, points in groups.items()
+        for line in (f"[{group}]", *(f"{name} = {place}" for name, place in points.items()))
+    ]
+    folder = tree / f"src/{project['name']}-{project['version']}.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    (folder / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+
+
 @contextlib.contextmanager
 def checked_out(reference: str) -> Generator[Path]:
     """Check a commit out into a temporary folder, and remove it afterwards."""
@@ -315,6 +333,7 @@ def main() -> None:
     interrupted = KeyboardInterrupt, asyncio.CancelledError
     with contextlib.suppress(*interrupted), checked_out(options.reference) as tree:
         _tell(tree)
+        write_entry_points(tree)
         trees = Trees(
             Tree("here", ROOT, ROOT), Tree("there", tree, ROOT), Tree("there", tree, tree)
         )

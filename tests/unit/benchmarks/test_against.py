@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from benchmarks.against import (
     row,
     take_turns,
     verdict,
+    write_entry_points,
 )
 from benchmarks.measure import Plan, Slice
 
@@ -120,6 +122,19 @@ def test_the_code_of_a_tree_is_found_before_what_is_installed(tmp_path: Path):
     code, drivers = tmp_path / "code", tmp_path / "drivers"
     path = Tree("there", code, drivers).environment["PYTHONPATH"].split(os.pathsep)
     assert path == [str(drivers), f"{code}/src", f"{code}/client/src"]
+
+
+def test_a_tree_has_the_entry_points_of_its_own_commit(tmp_path: Path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "beamkeep"\nversion = "0.0.7"\n'
+        '[project.scripts]\nbeamkeep = "old:main"\n'
+        '[project.entry-points."beamkeep.verbs"]\nserve = "old:serve"\n'
+    )
+    write_entry_points(tmp_path)
+    (found,) = distributions(name="beamkeep", path=[str(tmp_path / "src")])
+    assert found.version == "0.0.7"
+    assert {each.value for each in found.entry_points} == {"old:main", "old:serve"}
 
 
 @pytest.mark.parametrize("end", [None, KeyboardInterrupt, SystemExit])
