@@ -74,10 +74,8 @@ class Deployment:
         self._projector_url = projector_url.get_secret_value()
         projecting = Connections(self._projector_url, 4, **IDLE)
         self.projections = PostgresProjections(projecting, settings.self_facility_code)
-        self.store, self.tail = (
-            PostgresEventStore(commands, url, self._appended),
-            PostgresTail(projecting),
-        )
+        self.store = PostgresEventStore(commands, url, self._appended)
+        self.tail = PostgresTail(projecting)
         self.notices, self.lists = PostgresLogNotices(url), PostgresLists(listing)
         self.grounds = Grounds(
             url=url,

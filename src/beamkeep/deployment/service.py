@@ -27,7 +27,7 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
 from beamkeep.runtime.entry_points import EntryPoints
 from beamkeep.runtime.evidence import RELEASE, EvidenceKeeper
-from beamkeep.runtime.proposing import Proposals
+from beamkeep.runtime.proposing import NOTHING_PROPOSABLE, Proposals
 from beamkeep.runtime.queries import QueryRunner
 from beamkeep.runtime.remedies import Remedies
 from beamkeep.runtime.sending import CommandSender
@@ -123,7 +123,7 @@ def _sessions(
 def _proposals(catalogue: Catalogue) -> Proposals:
     # A catalogue without proposals, such as one of a test, lets nothing be proposed.
     if "Proposal" not in catalogue.aggregates:
-        return Proposals()
+        return NOTHING_PROPOSABLE
     named = {operation.name: operation for operation in catalogue.operations}
     return Proposals({name: named[name] for name in catalogue.proposable}, REGISTERING, APPROVING)
 

@@ -301,10 +301,5 @@ async def _begin(command: str, settings: "ServerSettings") -> None:
         await until_reachable(url.get_secret_value(), tell)
 
 
-def own_and_added() -> tuple[click.Command, ...]:
-    """Return the verbs of the server and of its parts."""
-    own = serve, work, migrate, check, rebuild, mcp_stdio
-    return (*own, *(verb for part in PARTS for verb in part.verbs))
-
-
-VERBS = own_and_added()
+OWN = serve, work, migrate, check, rebuild, mcp_stdio
+VERBS = (*OWN, *(verb for part in PARTS for verb in part.verbs))

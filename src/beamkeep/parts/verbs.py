@@ -17,7 +17,7 @@ TRY_AGAIN = 75
 
 
 def configure[S: CoreSettings](kind: type[S]) -> S:
-    """Return settings, after logging follows them."""
+    """Return the settings in the environment, and log as they say."""
     from beamkeep.telemetry import configure_logging
 
     settings = read(kind)

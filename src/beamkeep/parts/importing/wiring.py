@@ -1,4 +1,4 @@
-"""Imports are made from the command line: the service has nothing of them."""
+"""How imports are wired into a deployment: they have a verb and nothing else."""
 
 from beamkeep.parts.settings import CoreSettings
 from beamkeep.parts.wiring import Wiring
