@@ -1,6 +1,7 @@
-"""The tutorial's transition passes every check of the project with no other edit by hand."""
+"""A transition, event, filter and setting pass every check with no edit but their own file."""
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +11,27 @@ from tests.pages.test_tutorial import ROOT, changes
 
 INSTALLED = (".venv", "console/node_modules", "tests/oidc/node_modules")
 """What a copy shares with this checkout."""
+FOUR = Path(__file__).with_name("one_file_each.diff")
+"""A command with its event and a filter in one aggregate, a setting of one part, and a test."""
+EDITED = [
+    "src/beamkeep/contexts/campaign/campaign.py",
+    "src/beamkeep/parts/relay/settings.py",
+    "tests/unit/contexts/campaign/test_campaign.py",
+]
+SHOWN = {
+    "docs/reference/operations.md": ("rename_campaign",),
+    "docs/reference/events.md": ("CampaignRenamed",),
+    "docs/reference/openapi.json": ("/campaigns/{campaign_id}/rename", "Campaigns of which"),
+    "docs/reference/settings.md": ("NATS_MAX_MESSAGES",),
+    "tests/corpus/campaign.jsonl": ("CampaignRenamed",),
+    "client/src/beamkeep_client/catalogue.json": ("rename_campaign",),
+}
+"""What `make reference` writes about the four, page by page."""
 QUICK = ("quick",)
 WHOLE = ("check", "check-console", "console-built")
 
 
-def test_a_transition_and_its_column_pass_the_checks_with_no_other_edit(tmp_path: Path):
+def test_what_is_declared_in_one_file_passes_the_checks_with_no_other_edit(tmp_path: Path):
     copy = tmp_path / "beamkeep"
     clean_copy(copy)
     for name in INSTALLED:
@@ -24,9 +41,13 @@ def test_a_transition_and_its_column_pass_the_checks_with_no_other_edit(tmp_path
     git(copy, "add", "--all")
     author = "-c", "user.name=Otto", "-c", "user.email=otto@lab.test"
     git(copy, *author, "commit", "--quiet", "--message", "Before")
-    for patch in changes():
-        git(copy, "apply", "-", told=patch)
+    added = FOUR.read_text()
+    assert re.findall(r"^\+\+\+ b/(.*)$", added, re.MULTILINE) == EDITED
+    for patch in (*changes(), added):
+        git(copy, "apply", "-", text=patch)
     make(copy, "reference")
+    known = {page: (copy / page).read_text() for page in SHOWN}
+    assert [page for page, words in SHOWN.items() if any(w not in known[page] for w in words)] == []
     at_night = os.environ.get("BEAMKEEP_TRANSITION") == "whole"
     for verb in WHOLE if at_night else QUICK:
         make(copy, verb)
@@ -34,8 +55,8 @@ def test_a_transition_and_its_column_pass_the_checks_with_no_other_edit(tmp_path
         run(copy, ".venv/bin/python", "-m", "pytest", "-q", "tests/console/test_palette.py")
 
 
-def git(copy: Path, *words: str, told: str | None = None) -> None:
-    subprocess.run(["git", *words], cwd=copy, input=told, check=True, text=True)
+def git(copy: Path, *words: str, text: str | None = None) -> None:
+    subprocess.run(["git", *words], cwd=copy, input=text, check=True, text=True)
 
 
 def make(copy: Path, verb: str) -> None:

@@ -1,19 +1,17 @@
-"""Examples of transitions that need no preparation but a move to the state that they begin in."""
+"""Examples of changes that need no preparation but a move to the state that they begin in."""
 
 from collections.abc import Mapping
-from typing import Any
+from enum import Enum
+from typing import Annotated, Any, get_args, get_origin
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.runtime.remedies import moves_of
 from tests.support.examples.making import Do, Example
 
-TEXTS = {"reason": "Because"}
-"""What an example says where the arguments cannot be guessed from their types."""
-
 
 def derived(written: Mapping[str, Example]) -> dict[str, Example]:
-    """Return an example of every transition that nobody has written one of and that can be made."""
+    """Return an example of every change that nobody has written one of and that can be made."""
     missing = [row for row in CATALOGUE.operations if row.name not in written]
     found = {row.name: _example(row, written) for row in missing}
     return {name: example for name, example in found.items() if example}
@@ -22,8 +20,12 @@ def derived(written: Mapping[str, Example]) -> dict[str, Example]:
 def _example(row: Operation, written: Mapping[str, Example]) -> Example | None:
     """Return an example that first carries out the example of the move before."""
     aggregate = row.aggregate
-    required = [name for name, field in row.command.model_fields.items() if field.is_required()]
-    if {*required} - {aggregate.id_field, *TEXTS}:
+    fields = row.command.model_fields.items()
+    required = [
+        name for name, field in fields if field.is_required() and name != aggregate.id_field
+    ]
+    values = {name: _value(name, row.command.model_fields[name].annotation) for name in required}
+    if None in values.values():
         return None
     before = next((each for each in _before(row) if each.name in written), None)
     if before is None:
@@ -34,10 +36,20 @@ def _example(row: Operation, written: Mapping[str, Example]) -> Example | None:
         arguments = await prepare(do)
         answer = await do(before.name, arguments)
         id = (answer if before.genesis else arguments)[aggregate.id_field]
-        told = {name: TEXTS[name] for name in required if name in TEXTS}
-        return {aggregate.id_field: id, **told}
+        return {aggregate.id_field: id, **values}
 
     return example
+
+
+def _value(name: str, annotation: Any) -> Any:
+    """Return an argument that is probably not what the object has, or None if none is known."""
+    while get_origin(annotation) is Annotated or hasattr(annotation, "__value__"):
+        annotation = getattr(annotation, "__value__", None) or get_args(annotation)[0]
+    if annotation is str:
+        return f"Another {name.replace('_', ' ')}"
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [*annotation][-1].value
+    return True if annotation is bool else None
 
 
 def _before(row: Operation) -> list[Operation]:
@@ -52,4 +64,4 @@ def _before(row: Operation) -> list[Operation]:
         or any((move.axis, move.target) in sources for move in moves_of(each, of.axes))
     ]
     # A move that leads there is sure to. The first command may lead elsewhere.
-    return sorted(found, key=lambda each: each.genesis) if sources else []
+    return sorted(found, key=lambda each: each.genesis)
