@@ -30,7 +30,7 @@ from beamkeep.parts.witness.memory import MemoryWitness
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoredEvent
-from beamkeep.testing.installation import INSTALLATION, ISSUER
+from beamkeep.testing.installation import FACTS, ISSUER, READERS
 from beamkeep.testing.service import ADMIN, AdminClient, let_callers_in, with_evidence
 from beamkeep.testing.signing import SIGNING
 from tests.corpus import FOLDER, Line, digest, file_of, read
@@ -162,20 +162,25 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
 
     custody, lineage = MemoryCustody(store, sessions), MemoryLineage(store)
     records = MemoryAgentRecords(store)
-    deployment = replace(INSTALLATION, custody=custody, lineage=lineage, agent_records=records)
     event_log = MemoryEventLog(store)
-    deployment = replace(
-        deployment, observations=MemoryObservations(store), witness=MemoryWitness(event_log)
+    readers = replace(
+        READERS,
+        custody=custody,
+        lineage=lineage,
+        agent_records=records,
+        observations=MemoryObservations(store),
+        witness=MemoryWitness(event_log),
     )
-    deployment = with_evidence(deployment, store, sessions)
-    here = CATALOGUE, deployment, clock, new_id
-    await prepare(store, store, ADMIN, False, *here)
+    await prepare(store, store, ADMIN, False, CATALOGUE, FACTS, clock, new_id)
     directory = MemoryDirectory(store, CATALOGUE.views, CODEC)
     service = compose(
         store,
         store,
         b"k" * 32,
-        *here,
+        facts=FACTS,
+        readers=with_evidence(readers, store, sessions),
+        clock=clock,
+        new_id=new_id,
         event_log=event_log,
         directory=directory,
         outside={SignMessage: SIGNING},

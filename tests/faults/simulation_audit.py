@@ -18,7 +18,7 @@ from beamkeep.contexts.access.actor import (
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
-from beamkeep.deployment.seeding import ANY_INSTALLATION
+from beamkeep.deployment.seeding import LOCAL_FACTS, NO_READERS
 from beamkeep.kernel import (
     Call,
     Event,
@@ -194,9 +194,8 @@ async def _decided_again(
     of, snapshot = operation.aggregate, _Snapshot(database, first.by.snapshot)
     store = cast("EventStore", snapshot)
     then = first.occurred_at
-    session = Session(
-        store, cast("ReadModel", None), CODEC, CATALOGUE, ANY_INSTALLATION, lambda: then
-    )
+    lists = cast("ReadModel", None)
+    session = Session(store, lists, CODEC, CATALOGUE, LOCAL_FACTS, NO_READERS, lambda: then)
     session.principal_id = first.principal_id
     command = parse(operation.command, attempt.call.arguments)
     given: list[Any] = [command]

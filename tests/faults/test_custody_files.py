@@ -20,7 +20,7 @@ from beamkeep.contexts.data import attestation, custody, custody_reads, judging
 from beamkeep.contexts.data.distribution import COPIES, Copy, Distribution, DistributionStatus
 from beamkeep.contexts.seams.custody_rules import CustodyRule, CustodyRules
 from beamkeep.kernel import replace
-from beamkeep.testing.installation import FACILITY_CODE, INSTALLATION
+from beamkeep.testing.installation import FACILITY_CODE, FACTS
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import memory_service
 from beamkeep_client.checksums import check_file
@@ -90,7 +90,7 @@ class World:
         self.loop = asyncio.new_event_loop()
         self.thread = Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        here = replace(INSTALLATION, custody_rules=RULES)
+        here = replace(FACTS, custody_rules=RULES)
         self.service, self.store = self.run(memory_service(here, lambda: self.now))
         self.http = http_client(rest_application(self.service))
         transport = httpx2.MockTransport(self._forward)

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.seams.installation import ActionEntry, Facts, JobEntry
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import replace
@@ -24,7 +24,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.service import call
 from beamkeep.workers.durable import WorkQueue
 from beamkeep.workers.leases import LeaseHolder, LeaseTimes, boot_time
@@ -67,15 +67,15 @@ class ConductorBench:
         self.channels = ChannelSimulator()
         self.control = control or self.channels
         self.advisors = {"grid_walk": grid_walk, **(advisors or {})}
-        self.here: Installation = replace(
-            INSTALLATION,
+        self.here: Facts = replace(
+            FACTS,
             login_key=key,
             routes=tuple(routes),
             actions=tuple(each.entry for each in actions),
             jobs=tuple(jobs),
             advisors=frozenset(self.advisors),
         )
-        self.service: Service = compose(store, lists, key, installation=self.here)
+        self.service: Service = compose(store, lists, key, facts=self.here)
         bodies = {each.entry.name: each for each in actions}
         self.effects = Effects(self.control, computing, bodies, routes)
         self._seconds = seconds

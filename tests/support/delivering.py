@@ -27,7 +27,7 @@ from beamkeep.parts.subscriptions.webhooks import HttpWebhooks
 from beamkeep.runtime import Service
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS, READERS
 from beamkeep.testing.service import ADMIN, call
 from beamkeep.testing.waiting import until
 from beamkeep.workers.leases import LeaseHolder, LeaseTimes
@@ -108,14 +108,14 @@ class DeliveryBench:
         )
         follower = LogFollower(self.log, reader.events)
         await follower.begin()
-        assert INSTALLATION.secrets
+        assert READERS.secrets
         return Deliverer(
             service=self.service,
             store=self.store,
             reader=reader,
             follower=follower,
             webhooks=HttpWebhooks(hosts, self.now, timeout=5.0),
-            keeper=INSTALLATION.secrets,
+            keeper=READERS.secrets,
             telemetry=self.telemetry,
             clock=self.now,
             times=OFTEN,
@@ -163,9 +163,9 @@ async def delivery_bench() -> AsyncGenerator[DeliveryBench]:
     receiver = LocalReceiver()
     await receiver.serve()
     host = f"127.0.0.1:{receiver.port}"
-    here = replace(INSTALLATION, login_key=KEY, receivers=ReceiverHosts((host,), (host,)))
+    here = replace(FACTS, login_key=KEY, receivers=ReceiverHosts((host,), (host,)))
     store = MemoryStore(CODEC)
-    await prepare(store, store, ADMIN, open_for_development=False, installation=here)
+    await prepare(store, store, ADMIN, open_for_development=False, facts=here)
     bench: DeliveryBench
 
     def now() -> datetime:
@@ -175,7 +175,8 @@ async def delivery_bench() -> AsyncGenerator[DeliveryBench]:
         store,
         store,
         KEY,
-        installation=here,
+        facts=here,
+        readers=READERS,
         event_log=MemoryEventLog(store),
         clock=now,
         new_id=uuid7,

@@ -5,7 +5,7 @@ from typing import Any
 from beamkeep.deployment.service import compose
 from beamkeep.runtime import Service
 from beamkeep.runtime.session import Session
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS, READERS
 from beamkeep.testing.service import with_evidence
 
 
@@ -15,6 +15,6 @@ def of_release(release: str, store: Any, lists: Any, cursor_key: bytes = b"k" * 
     def sessions() -> Session:
         return service.sessions()
 
-    here = with_evidence(INSTALLATION, store, sessions, release)
-    service = compose(store, lists, cursor_key, installation=here, release=release)
+    readers = with_evidence(READERS, store, sessions, release)
+    service = compose(store, lists, cursor_key, facts=FACTS, readers=readers, release=release)
     return service

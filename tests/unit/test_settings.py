@@ -11,11 +11,12 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from beamkeep.contexts.seams.installation import Installation, JobEntry
+from beamkeep.contexts.seams.installation import Facts, JobEntry
 from beamkeep.contexts.seams.receivers import ReceiverHosts
-from beamkeep.deployment.settings import Settings, installation_of, settings_of
+from beamkeep.deployment.settings import Settings, facts_of, settings_of
 from beamkeep.deployment.web import edge_options, verifier
 from beamkeep.parts.agents.models.budget import Price
+from beamkeep.parts.conducting.registered import PAUSE, registered_advisors
 from beamkeep.parts.witness.keys import make_key
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
@@ -38,13 +39,15 @@ PAGES: dict[str, Any] = {
         "CautionPromoter": False,
         "ClearanceExpirer": True,
     },
+    "actions": (PAUSE.entry,),
+    "advisors": frozenset(registered_advisors()),
 }
 
 
 def test_a_deployment_is_local_and_shows_its_assets_itself_unless_told():
     page, lab = "https://lab.test/pages/assets/{asset_id}", "https://lab.test"
-    here = Installation("local", page, open_for_development=True, service_url=lab, **PAGES)
-    assert installation_of(set_to()) == here
+    here = Facts("local", page, open_for_development=True, service_url=lab, **PAGES)
+    assert facts_of(set_to()) == here
 
 
 def test_the_own_site_and_the_page_of_an_asset_are_set():
@@ -55,8 +58,8 @@ def test_the_own_site_and_the_page_of_an_asset_are_set():
         told = set_to(self_facility_code="synchrotron-2", asset_landing_page_template=template)
         lab = "https://lab.test"
         own = "synchrotron-2"
-        here = Installation(own, page, open_for_development=True, service_url=lab, **PAGES)
-        assert installation_of(told) == here
+        here = Facts(own, page, open_for_development=True, service_url=lab, **PAGES)
+        assert facts_of(told) == here
 
 
 def test_a_custody_rule_that_no_check_meets_is_refused():
@@ -76,7 +79,7 @@ def test_the_registry_of_dois_is_named_whole_or_not_at_all():
     told = set_to(**whole)
     assert told.datacite
     assert told.datacite.repository_id == "LAB.DATA"
-    assert installation_of(told).doi_prefix == "10.5072"
+    assert facts_of(told).doi_prefix == "10.5072"
     assert "secret" not in repr(told)
     assert set_to().datacite is None
     for name in whole:
@@ -118,7 +121,7 @@ def test_prices_of_models_are_read_and_never_negative(monkeypatch: pytest.Monkey
 
 
 def test_the_templates_of_the_release_are_those_that_agents_are_seeded_with():
-    assert installation_of(set_to()).prompt_templates == Installation().prompt_templates
+    assert facts_of(set_to()).prompt_templates == Facts().prompt_templates
 
 
 def test_the_outside_logbook_is_named_whole_or_not_at_all():
@@ -131,10 +134,10 @@ def test_the_outside_logbook_is_named_whole_or_not_at_all():
     told = set_to(**whole)
     assert told.logbook_mirror
     assert (told.logbook_mirror.logbook, told.logbook_mirror.user) == ("Operations", "beamkeep")
-    assert installation_of(told).mirrors_logbooks
+    assert facts_of(told).mirrors_logbooks
     assert "secret" not in repr(told)
     assert set_to().logbook_mirror is None
-    assert not installation_of(set_to()).mirrors_logbooks
+    assert not facts_of(set_to()).mirrors_logbooks
     for name in whole:
         with pytest.raises(ValidationError, match=f"Set {name.upper()} too"):
             set_to(**{key: each for key, each in whole.items() if key != name})
@@ -146,7 +149,7 @@ def test_the_outside_logbook_is_named_whole_or_not_at_all():
 
 def test_routes_are_read_and_their_faults_are_named():
     route: dict[str, Any] = {"prefix": "bl:", "substrate": "in_memory", "simulated": True}
-    here = installation_of(set_to(control_routes=[{**route, "writable": True}]))
+    here = facts_of(set_to(control_routes=[{**route, "writable": True}]))
     assert [(each.prefix, each.writable) for each in here.routes] == [("bl:", True)]
     physical = {"prefix": "BL:", "substrate": "in_memory", "writable": True}
     with pytest.raises(ValidationError) as error:
@@ -166,7 +169,7 @@ PROVIDER = {
 
 def test_rules_know_whose_logins_the_deployment_accepts():
     settings = set_to(identity_providers=[PROVIDER], require_authenticated_principal=True)
-    here = installation_of(settings)
+    here = facts_of(settings)
     assert here.issuers == {"https://idp.test"}
     assert not here.open_for_development
 
@@ -209,8 +212,8 @@ def test_an_own_code_that_no_facility_could_have_is_refused_at_the_start(code: s
 
 
 def test_the_time_zone_of_the_facility_is_known_to_reads():
-    assert installation_of(set_to()).timezone == "UTC"
-    assert installation_of(set_to(facility_timezone="Europe/Zurich")).timezone == "Europe/Zurich"
+    assert facts_of(set_to()).timezone == "UTC"
+    assert facts_of(set_to(facility_timezone="Europe/Zurich")).timezone == "Europe/Zurich"
 
 
 @pytest.mark.parametrize("zone", ["", "Zurich", "Europe", "../UTC", "CEST+2"])
@@ -324,7 +327,7 @@ JOBS = [{"name": "find_center", "command": ["/opt/find-center", "--job", "{job}"
 
 def test_rules_know_the_jobs_that_the_settings_name():
     settings = set_to(compute_jobs=JOBS, compute_directory="/var/lib/beamkeep/jobs")
-    assert installation_of(settings).jobs == (JobEntry("find_center", inline=True),)
+    assert facts_of(settings).jobs == (JobEntry("find_center", inline=True),)
 
 
 def test_jobs_need_a_directory_and_names_of_their_own():
@@ -350,10 +353,10 @@ def test_the_hosts_and_the_key_of_subscriptions_are_known_to_rules(tmp_path: Pat
     settings = set_to(
         subscription_hosts=hosts, subscription_plain_hosts=hosts[2:], subscription_key_file=key
     )
-    here = installation_of(settings)
+    here = facts_of(settings)
     assert here.receivers == ReceiverHosts(tuple(hosts), ("[::1]:8080",))
-    assert here.secrets is not None
-    assert installation_of(set_to()).secrets is None
+    assert settings.secret_keeper() is not None
+    assert set_to().secret_keeper() is None
 
 
 @pytest.mark.parametrize("host", ["", "*", "https://a.test", "a.test/x", "a b", "a:b"])

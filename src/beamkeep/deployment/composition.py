@@ -23,10 +23,11 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.seams.installation import Readers
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowTables
 from beamkeep.feed.reading import log_reader
-from beamkeep.kernel import Record, Refusal, replace
+from beamkeep.kernel import Record, Refusal
 from beamkeep.parts.wiring import IDLE, Core, Grounds
 from beamkeep.runtime import Service
 from beamkeep.runtime.clock import now
@@ -48,9 +49,9 @@ from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every
 
 from .parts import wirings
-from .seeding import prepare
+from .seeding import NO_READERS, prepare
 from .service import compose
-from .settings import ServerSettings, installation_of
+from .settings import ServerSettings, core_facts, facts_of
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -113,13 +114,14 @@ class Deployment:
             await require_fit(self._projector_url)
             await self.projections.arrange(CATALOGUE.views, self.shards)
         key = await self.store.cursor_key()
-        here = replace(
-            installation_of(settings, key),
+        facts = facts_of(settings, key)
+        readers = Readers(
             lineage=PostgresLineage(grounds.commands),
             observations=PostgresObservations(grounds.commands),
         )
         for wiring in wirings():
-            here = wiring.readers(grounds, settings, here) if wiring.readers else here
+            if wiring.readers:
+                readers = wiring.readers(grounds, settings, readers)
             if wiring.outside:
                 self._outside.update(wiring.outside(grounds, settings))
         written = await prepare(
@@ -127,7 +129,7 @@ class Deployment:
             self.lists,
             settings.first_administrator(),
             not settings.require_authenticated_principal,
-            installation=here,
+            facts=facts,
             seeds_of=[partial(each.seeds, settings) for each in wirings() if each.seeds],
         )
         if written:
@@ -136,7 +138,8 @@ class Deployment:
             self.store,
             self.lists,
             key,
-            installation=here,
+            facts=facts,
+            readers=readers,
             event_log=PostgresEventLog(grounds.commands),
             directory=PostgresDirectory(self._searching),
             access_contact=settings.access_contact,
@@ -174,7 +177,8 @@ class Deployment:
             lists=self.lists,
             codec=self._codec,
             catalogue=CATALOGUE,
-            deployment=installation_of(self.settings, await self.store.cursor_key()),
+            facts=core_facts(self.settings, await self.store.cursor_key()),
+            readers=NO_READERS,
             clock=now,
         )
 

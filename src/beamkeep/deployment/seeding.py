@@ -13,7 +13,7 @@ from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.agent.agent import agents
 from beamkeep.contexts.agent.seeded import seeds as seeded_agents
 from beamkeep.contexts.federation.facility import own_site
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust import bootstrap
 from beamkeep.contexts.trust.bootstrap import Administrator, CallFor
 from beamkeep.kernel import (
@@ -36,7 +36,7 @@ from beamkeep.runtime.store import Append, EventStore, NewEvent, ReadModel, Stre
 type SeedsOf = Callable[[CallFor], Iterable[tuple[str, Outcome]]]
 """Returns what a part begins with, each with the key that remembers it."""
 
-ANY_INSTALLATION = Installation()
+LOCAL_FACTS, NO_READERS = Facts(), Readers()
 """A deployment with default settings."""
 COMMAND_NAME = "bootstrap_deployment"
 
@@ -99,7 +99,7 @@ async def prepare(
     first_administrator: Administrator | None,
     open_for_development: bool,
     catalogue: Catalogue = CATALOGUE,
-    installation: Installation = ANY_INSTALLATION,
+    facts: Facts = LOCAL_FACTS,
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
     seeds_of: Sequence[SeedsOf] = (partial(seeded_agents, model=None),),
@@ -126,7 +126,8 @@ async def prepare(
             lists=lists,
             codec=codec,
             catalogue=catalogue,
-            deployment=installation,
+            facts=facts,
+            readers=NO_READERS,
             clock=clock,
         )
         seeds += [Seed(None, outcome) for outcome in await own_site(call(None), session)]

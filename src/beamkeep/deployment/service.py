@@ -10,8 +10,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.actions import counted, explained
 from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
-from beamkeep.contexts.seams.installation import Installation
-from beamkeep.contexts.seams.log import EventReader
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.feed.directory.reading import DirectoryReader
@@ -34,7 +33,7 @@ from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel
 
-from .seeding import ANY_INSTALLATION
+from .seeding import LOCAL_FACTS, NO_READERS
 
 
 def compose(
@@ -42,7 +41,8 @@ def compose(
     lists: ReadModel,
     cursor_key: bytes,
     catalogue: Catalogue = CATALOGUE,
-    installation: Installation = ANY_INSTALLATION,
+    facts: Facts = LOCAL_FACTS,
+    readers: Readers = NO_READERS,
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
     snapshot_every: int = SNAPSHOT_EVERY,
@@ -56,10 +56,11 @@ def compose(
 ) -> Service:
     """Put a service together on a store."""
     codec, proposals = codec or Codec(catalogue.aggregates.values()), _proposals(catalogue)
-    names = DirectoryReader(directory, catalogue) if directory else None
-    events = _events(event_log, catalogue, codec, cursor_key, installation, directory)
-    here = replace(installation, directory=names, events=events)
-    sessions = _sessions(store, lists, codec, catalogue, here, clock, snapshot_every)
+    names = directory and DirectoryReader(directory, catalogue)
+    shown_as = cursor_key, facts.service_url, directory
+    events = log_reader(event_log, catalogue, codec, *shown_as) if event_log else None
+    readers = replace(readers, directory=names, events=events)
+    sessions = _sessions(store, lists, codec, catalogue, facts, readers, clock, snapshot_every)
     admission = _admission(store, codec, clock, new_id, access_contact, proposals)
     dispatcher = Dispatcher(
         admission=admission,
@@ -104,7 +105,8 @@ def _sessions(
     lists: ReadModel,
     codec: Codec,
     catalogue: Catalogue,
-    here: Installation,
+    facts: Facts,
+    readers: Readers,
     clock: Callable[[], datetime],
     snapshot_every: int,
 ) -> Callable[[], Session]:
@@ -114,7 +116,8 @@ def _sessions(
         lists=lists,
         codec=codec,
         catalogue=catalogue,
-        deployment=here,
+        facts=facts,
+        readers=readers,
         clock=clock,
         snapshot_every=snapshot_every,
     )
@@ -151,24 +154,4 @@ def _admission(
         contact=contact,
         proposable=proposals.proposable.keys(),
         explains=explained,
-    )
-
-
-def _events(
-    event_log: EventLog | None,
-    catalogue: Catalogue,
-    codec: Codec,
-    cursor_key: bytes,
-    here: Installation,
-    directory: Directory | None,
-) -> EventReader | None:
-    if event_log is None:
-        return here.events
-    return log_reader(
-        event_log,
-        catalogue,
-        codec,
-        cursor_key=cursor_key,
-        base_url=here.service_url,
-        directory=directory,
     )

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from beamkeep.contexts.seams.addresses import is_loopback
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.parts.settings import CoreSettings
 
 from .parts import wirings
@@ -144,9 +144,9 @@ def settings_of(**values: Any) -> Any:
     return Settings(**values)
 
 
-def installation_of(settings: ServerSettings, login_key: bytes = b"") -> Installation:
-    """Return what rules and reads may know of the deployment."""
-    here = Installation(
+def core_facts(settings: ServerSettings, login_key: bytes = b"") -> Facts:
+    """Return what rules and reads may know of the deployment apart from its parts."""
+    return Facts(
         facility_code=settings.self_facility_code,
         timezone=settings.facility_timezone,
         data_places=settings.data_places,
@@ -158,8 +158,12 @@ def installation_of(settings: ServerSettings, login_key: bytes = b"") -> Install
         service_url=settings.base_url,
         proposal_ttl_hours=settings.proposal_ttl_hours,
         proposals_open_most=settings.proposals_open_most,
-        evidence_window=timedelta(minutes=settings.evidence_window_minutes),
     )
+
+
+def facts_of(settings: ServerSettings, login_key: bytes = b"") -> Facts:
+    """Return what rules and reads may know of the deployment."""
+    here = core_facts(settings, login_key)
     for wiring in wirings():
         if wiring.facts:
             here = wiring.facts(settings, here)

@@ -213,7 +213,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         command: type[C],
         rule: Callable[[C, Call], Decided] | Callable[[C, X, Call], Decided],
         *refusals: type[Refusal],
-        given: "Callable[[C, Reader], Awaitable[X]] | None" = None,
+        given: "Callable[[C, AnyReader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
         in_person: bool = False,
         title: str | None = None,
@@ -228,7 +228,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         command: type[C],
         rule: Callable[[S, C, Call], Decided] | Callable[[S, C, X, Call], Decided],
         *refusals: type[Refusal],
-        given: "Callable[[S, C, Reader], Awaitable[X]] | None" = None,
+        given: "Callable[[S, C, AnyReader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
         destructive: bool = False,
         in_person: bool = False,
@@ -262,7 +262,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
 type AnyAggregate = Aggregate[Any, Any, Any]
 
 
-class Reader(Protocol):
+class CallReader[Facts, Readers](Protocol):
     """Reads for one call. The append fails if anything read here has changed by then."""
 
     now: datetime
@@ -275,7 +275,8 @@ class Reader(Protocol):
     operation_names: Set[str]
     proposable: Set[str]
     """The operations that can be proposed."""
-    deployment: object
+    facts: Facts
+    readers: Readers
     seen: list[tuple[str, UUID, int]]
     """Versions of objects that an answer shows without reading the objects."""
 
@@ -360,7 +361,8 @@ class Reader(Protocol):
         ...
 
 
-type Enricher = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
+type AnyReader = CallReader[Any, Any]
+type Enricher = Callable[[Sequence[UUID], AnyReader], Awaitable[Mapping[UUID, Any]]]
 """Returns what an answer shows with each object, by id."""
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from ._aggregate import Aggregate, AnyAggregate, Enricher, Reader, Route, parse_route, snake
+from ._aggregate import Aggregate, AnyAggregate, AnyReader, Enricher, Route, parse_route, snake
 from ._event import Event
 from ._query import Get, Listing, Page, Query, UnnamedListing
 from ._record import Record
@@ -130,7 +130,7 @@ class View[S](Record, dict=True):
         named = (_facet("name", folded(self.directory.name(state))),) if self.directory else ()
         return *named, *(_facet(n, v) for n in self.filters for v in found[n] if v is not None)
 
-    async def filter_for(self, query: UnnamedListing, read: Reader) -> ListFilter:
+    async def filter_for(self, query: UnnamedListing, read: AnyReader) -> ListFilter:
         """Return the filter of a query, with the values that its filters expand to now."""
         wider = {
             name: frozenset(await widen(value, read))
@@ -181,7 +181,7 @@ def _facet(name: str, value: object) -> str:
     return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
 
-type FilterExpansion = Callable[[Any, Reader], Awaitable[Iterable[object]]]
+type FilterExpansion = Callable[[Any, AnyReader], Awaitable[Iterable[object]]]
 """Returns the values to look for in place of the one given."""
 
 
@@ -229,7 +229,7 @@ class Listed(Record):
 
 
 type Source = One | History | Many | Entries | Answer | Listed
-type ParentLookup = Callable[[UUID, Reader], Awaitable[UUID]]
+type ParentLookup = Callable[[UUID, AnyReader], Awaitable[UUID]]
 """Returns the id of the aggregate that has a part of this id."""
 
 
@@ -315,7 +315,7 @@ def entries(
 def answers[Q: Query, A](
     route: str,
     query: type[Q],
-    find: Callable[[Q, Reader], Awaitable[A]],
+    find: Callable[[Q, AnyReader], Awaitable[A]],
     shape: type[A],
     *refusals: type[Refusal],
     of: AnyAggregate,
@@ -332,7 +332,7 @@ def answers[Q: Query, A](
 def listed[Q: Page, A](
     route: str,
     query: type[Q],
-    find: Callable[[Q, Reader], Awaitable[Sequence[A]]],
+    find: Callable[[Q, AnyReader], Awaitable[Sequence[A]]],
     shape: type[A],
     *refusals: type[Refusal],
     of: AnyAggregate,

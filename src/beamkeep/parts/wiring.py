@@ -9,7 +9,7 @@ from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust.bootstrap import CallFor
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.reading import LogReader
@@ -80,9 +80,9 @@ class Wiring[S: CoreSettings](Record):
     """Everything that a part adds. Each member gets the settings of the part as `own`."""
 
     settings: type[S]
-    facts: Callable[[S, Installation], Installation] | None = None
+    facts: Callable[[S, Facts], Facts] | None = None
     """Adds what the rules and reads of the contexts may know."""
-    readers: Callable[[Grounds, S, Installation], Installation] | None = None
+    readers: Callable[[Grounds, S, Readers], Readers] | None = None
     """Adds what the rules and reads of the contexts may ask."""
     seeds: Callable[[S, CallFor], Iterable[Seeded]] | None = None
     """What a new deployment begins with."""

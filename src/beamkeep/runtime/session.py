@@ -58,7 +58,7 @@ class Folded(NamedTuple):
 
 
 class Session:
-    """The `Reader` of one call. It remembers every version read, for the append to compare."""
+    """The reader of one call. It remembers every version read, for the append to compare."""
 
     def __init__(
         self,
@@ -66,13 +66,14 @@ class Session:
         lists: ReadModel,
         codec: Codec,
         catalogue: Catalogue,
-        deployment: object,
+        facts: Any,
+        readers: Any,
         clock: Callable[[], datetime],
         snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
         self._store, self._lists, self._codec = store, lists, codec
-        self._catalogue, self.deployment, self.now = catalogue, deployment, clock()
-        self._snapshot_every = snapshot_every
+        self._catalogue, self.facts, self.readers = catalogue, facts, readers
+        self.now, self._snapshot_every = clock(), snapshot_every
         self.operation_names: Set[str] = catalogue.permissions
         self.proposable: Set[str] = catalogue.proposable
         self.principal_id: UUID | None = None

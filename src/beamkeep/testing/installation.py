@@ -2,7 +2,7 @@
 
 import msgspec
 
-from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.seams.installation import ActionEntry, Facts, JobEntry, Readers
 from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.contexts.seams.routes import ControlRoute
 from beamkeep.parts.subscriptions.sealing import AesSecretKeeper
@@ -22,7 +22,7 @@ RECEIVER_HOST = "hooks.lab.test"
 """The host that subscriptions may send to; no name server knows it."""
 DOI_PREFIX = "10.5072"
 SIMULATED = msgspec.convert(CONTROL_ROUTE, ControlRoute)
-INSTALLATION = Installation(
+FACTS = Facts(
     FACILITY_CODE,
     "https://lab.test/assets/{asset_id}",
     issuers=frozenset({ISSUER}),
@@ -31,8 +31,8 @@ INSTALLATION = Installation(
     actions=(ActionEntry("home", writes=("bl:axis",), inline=True),),
     jobs=(JobEntry("fit", inline=True),),
     receivers=ReceiverHosts((RECEIVER_HOST,)),
-    secrets=AesSecretKeeper(b"s" * 32),
     dataset_page="https://lab.test/pages/datasets/{dataset_id}",
     edition_page="https://lab.test/pages/editions/{edition_id}",
     doi_prefix=DOI_PREFIX,
 )
+READERS = Readers(secrets=AesSecretKeeper(b"s" * 32))

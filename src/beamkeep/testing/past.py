@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,
@@ -28,7 +28,7 @@ from beamkeep.kernel import (
     Upsert,
 )
 
-from .installation import INSTALLATION
+from .installation import FACTS, READERS
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 LATER = datetime(2030, 1, 2, tzinfo=UTC)
@@ -44,14 +44,15 @@ class Past:
     def __init__(
         self,
         parts: Iterable[Event | SideWrite | Rows],
-        installation: Installation = INSTALLATION,
+        facts: Facts = FACTS,
+        readers: Readers = READERS,
         hidden: Set[UUID] = frozenset(),
     ) -> None:
         self._hidden = hidden
         self.seen: list[tuple[str, UUID, int]] = []
         self.operation_names: Set[str] = CATALOGUE.named.keys()
         self.proposable: Set[str] = CATALOGUE.proposable
-        self.deployment: object = installation
+        self.facts, self.readers = facts, readers
         self.now, self.shows_past = NOW, False
         self.principal_id: UUID | None = ME
         self.only: UUID | None = None

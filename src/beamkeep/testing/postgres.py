@@ -24,6 +24,7 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.deployment.service import compose
+from beamkeep.kernel import replace
 from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.parts.wiring import IDLE
@@ -34,7 +35,7 @@ from beamkeep.workers.projector import Projector
 
 from .cluster import Cluster
 from .database import Database
-from .installation import FACILITY_CODE, INSTALLATION
+from .installation import FACILITY_CODE, FACTS, READERS
 from .service import prepared_service
 from .witness import FollowingWitness
 
@@ -130,18 +131,22 @@ async def postgres_service(
             cursor_key,
             event_log=event_log,
             directory=directory,
-            lineage=PostgresLineage(commands),
-            custody=PostgresCustody(commands),
-            records=PostgresAgentRecords(commands),
-            observations=PostgresObservations(commands),
-            witness=FollowingWitness(database, commands),
+            readers=replace(
+                READERS,
+                lineage=PostgresLineage(commands),
+                custody=PostgresCustody(commands),
+                agent_records=PostgresAgentRecords(commands),
+                observations=PostgresObservations(commands),
+                witness=FollowingWitness(database, commands),
+            ),
         )
         if seeds
         else compose(
             store,
             lists,
             cursor_key,
-            installation=INSTALLATION,
+            facts=FACTS,
+            readers=READERS,
             event_log=event_log,
             directory=directory,
         )

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.kernel import (
     Advice,
     ApprovedCommand,
@@ -31,7 +31,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.remedies import moves_of
 
-from .installation import INSTALLATION
+from .installation import FACTS, READERS
 from .past import CALL, Past
 
 REACHED: set[tuple[str, str]] = set()
@@ -47,10 +47,11 @@ class Scenario:
         self,
         operations: Sequence[Operation],
         history: Iterable[Event | SideWrite | Rows] = (),
-        installation: Installation = INSTALLATION,
+        facts: Facts = FACTS,
+        readers: Readers = READERS,
     ) -> None:
         self._operations = {operation.command: operation for operation in operations}
-        self._past = Past(history, installation)
+        self._past = Past(history, facts, readers)
 
     def when(
         self,

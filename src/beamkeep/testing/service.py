@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,12 +17,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.federation.signatures import SignMessage
-from beamkeep.contexts.seams.agent_records import AgentRecords
-from beamkeep.contexts.seams.custody_rules import CustodyReader
-from beamkeep.contexts.seams.installation import Installation
-from beamkeep.contexts.seams.lineage import LineageReader
-from beamkeep.contexts.seams.observed import ObservationReader
-from beamkeep.contexts.seams.witnessed import WitnessReader
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.deployment.seeding import prepare
@@ -47,7 +42,7 @@ from beamkeep.runtime.store import EventStore, ReadModel
 
 from .appends import on_record
 from .data_root import data_root
-from .installation import FACILITY_CODE, INSTALLATION, ISSUER
+from .installation import FACILITY_CODE, FACTS, ISSUER, READERS
 from .signing import SIGNING
 
 ADMIN = Administrator(ISSUER, "ada", "Ada")
@@ -84,7 +79,7 @@ class AdminClient:
 
 
 async def memory_service(
-    installation: Installation = INSTALLATION, clock: Callable[[], datetime] = now
+    facts: Facts = FACTS, clock: Callable[[], datetime] = now
 ) -> tuple[Service, MemoryStore]:
     """Return a service on the in-memory store, prepared as a fresh deployment is."""
     codec = Codec(CATALOGUE.aggregates.values())
@@ -101,27 +96,30 @@ async def memory_service(
         b"k" * 32,
         event_log=event_log,
         directory=directory,
-        lineage=MemoryLineage(store),
-        custody=MemoryCustody(store, sessions),
-        records=MemoryAgentRecords(store),
-        observations=MemoryObservations(store),
-        witness=MemoryWitness(event_log),
-        installation=installation,
+        facts=facts,
+        readers=replace(
+            READERS,
+            lineage=MemoryLineage(store),
+            custody=MemoryCustody(store, sessions),
+            agent_records=MemoryAgentRecords(store),
+            observations=MemoryObservations(store),
+            witness=MemoryWitness(event_log),
+        ),
         clock=clock,
     )
     return service, store
 
 
 def with_evidence(
-    here: Installation,
+    readers: Readers,
     store: EventStore,
     sessions: Callable[[], Session],
     release: str = RELEASE,
-) -> Installation:
-    """Return the installation with the evidence of agents, which is read from a store."""
-    replay = Replay(store, sessions, CATALOGUE, release=release)
-    evidence = DecisionEvidenceReader(store, CATALOGUE, replay, window=here.evidence_window)
-    return replace(here, evidence=evidence)
+) -> Readers:
+    """Return the readers with the evidence of agents, which is read from a store."""
+    replay, window = Replay(store, sessions, CATALOGUE, release=release), timedelta(minutes=60)
+    evidence = DecisionEvidenceReader(store, CATALOGUE, replay, window=window)
+    return replace(readers, evidence=evidence)
 
 
 async def prepared_service(
@@ -130,30 +128,25 @@ async def prepared_service(
     cursor_key: bytes,
     event_log: EventLog | None = None,
     directory: Directory | None = None,
-    lineage: LineageReader | None = None,
-    custody: CustodyReader | None = None,
-    records: AgentRecords | None = None,
-    observations: ObservationReader | None = None,
-    witness: WitnessReader | None = None,
-    installation: Installation = INSTALLATION,
+    facts: Facts = FACTS,
+    readers: Readers = READERS,
     clock: Callable[[], datetime] = now,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
-    here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
-    here = replace(here, agent_records=records, observations=observations, witness=witness)
+    facts = replace(facts, login_key=cursor_key)
 
     def sessions() -> Session:
         return service.sessions()
 
-    here = with_evidence(here, store, sessions)
-    sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
-    roots = DataRoots([data_root()], owned=[Path(each) for each in here.data_places.owners])
+    sown = await prepare(store, lists, ADMIN, open_for_development=False, facts=facts)
+    roots = DataRoots([data_root()], owned=[Path(each) for each in facts.data_places.owners])
     reader = ScanReader(roots, 5, most_hashed=1 << 30)
     service = compose(
         store,
         lists,
         cursor_key,
-        installation=here,
+        facts=facts,
+        readers=with_evidence(readers, store, sessions),
         event_log=event_log,
         directory=directory,
         clock=clock,

@@ -6,7 +6,6 @@ from math import inf
 from uuid import UUID
 
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, ObserveEnclosureStatus, PermitStatus
-from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust.freshness import is_stale
 from beamkeep.runtime.session import Session
 from beamkeep.telemetry import Telemetry
@@ -34,7 +33,7 @@ class StalenessWatch:
     async def look(self) -> None:
         """Check every enclosure; one that cannot be reported now is checked again next time."""
         session = self._sessions()
-        stale_after, left = installation(session).stale_after, 0
+        stale_after, left = session.facts.stale_after, 0
         for row in await session.rows(FRESHNESS):
             if row.age is None or not is_stale(row.age, stale_after):
                 continue

@@ -18,7 +18,7 @@ from beamkeep.kernel import DENIALS, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.tail import WHOLE_LOG
-from beamkeep.testing.installation import INSTALLATION, ISSUER
+from beamkeep.testing.installation import FACTS, ISSUER
 from beamkeep.testing.postgres import Deployed
 from beamkeep.testing.service import ADMIN, by, call, enrol, memory_service, permit
 
@@ -106,7 +106,7 @@ async def test_no_login_is_bound_to_a_seeded_agent():
         store,
         ADMIN,
         False,
-        installation=INSTALLATION,
+        facts=FACTS,
         seeds_of=[partial(seeds, model=model)],
     )
     for agent_id in AGENTS:
@@ -127,7 +127,7 @@ async def test_agents_with_a_model_are_seeded_at_the_first_start_that_names_one(
             store,
             ADMIN,
             False,
-            installation=INSTALLATION,
+            facts=FACTS,
             seeds_of=[partial(seeds, model=model)],
         )
     session = service.sessions()

@@ -26,13 +26,13 @@ from beamkeep.contexts.run.observation import (
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal, replace
 from beamkeep.testing.database import Database
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient, memory_service
 
 pytestmark = pytest.mark.anyio
 
-KEEPING = replace(INSTALLATION, store_inference_messages=True)
+KEEPING = replace(FACTS, store_inference_messages=True)
 KEY = b"k" * 32
 
 
@@ -41,10 +41,10 @@ async def do(place: Database | None) -> AsyncGenerator[AdminClient]:
     """Calls of a service that keeps prompts and answers."""
     if place is None:
         _, store = await memory_service()
-        yield AdminClient(compose(store, store, KEY, installation=KEEPING), store)
+        yield AdminClient(compose(store, store, KEY, facts=KEEPING), store)
         return
     async with postgres_service(place) as deployed:
-        service = compose(deployed.store, deployed.lists, KEY, installation=KEEPING)
+        service = compose(deployed.store, deployed.lists, KEY, facts=KEEPING)
         yield AdminClient(service, deployed.store)
 
 

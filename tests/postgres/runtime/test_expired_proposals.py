@@ -11,7 +11,7 @@ from beamkeep.deployment.service import compose
 from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import call, enrol, policy
 
@@ -34,12 +34,12 @@ async def test_an_expired_proposal_gives_its_place_to_a_new_one(database: Databa
             deployed.service, "define_policy", terms | {"proposable_commands": ["define_family"]}
         )
         first = await proposed(deployed.service)
-        tomorrow = datetime.now(UTC) + timedelta(hours=INSTALLATION.proposal_ttl_hours, minutes=1)
+        tomorrow = datetime.now(UTC) + timedelta(hours=FACTS.proposal_ttl_hours, minutes=1)
         later = compose(
             deployed.store,
             deployed.lists,
             b"k" * 32,
-            installation=INSTALLATION,
+            facts=FACTS,
             clock=lambda: tomorrow,
         )
         second = await proposed(later)

@@ -14,7 +14,7 @@ from beamkeep.feed.hints import RowHint, RowTables
 from beamkeep.runtime.store import Append
 from beamkeep.testing.appends import NOW
 from beamkeep.testing.database import Database
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient
 from beamkeep.testing.waiting import until
@@ -107,9 +107,7 @@ async def test_rows_that_are_added_beside_an_object_are_hinted_at(unseeded: Data
     async with postgres_service(unseeded) as deployed:
         connections = unseeded.connections()
         store = PostgresEventStore(connections, unseeded.url(), appended)
-        service = compose(
-            store, deployed.lists, await store.cursor_key(), installation=INSTALLATION
-        )
+        service = compose(store, deployed.lists, await store.cursor_key(), facts=FACTS)
         do = AdminClient(service, store)
         for name in ("append_observations", "append_run_logbook_entry", "append_activities"):
             arguments = await EXAMPLES[name](do)

@@ -26,6 +26,7 @@ from beamkeep.kernel import (
     ActorKind,
     Aggregate,
     Allow,
+    AnyReader,
     Call,
     Cannot,
     Catalogue,
@@ -41,7 +42,6 @@ from beamkeep.kernel import (
     ObjectScope,
     Operation,
     Outside,
-    Reader,
     Record,
     Standing,
     Work,
@@ -172,7 +172,7 @@ def dim_lamp(lamp: Lamp, command: DimLamp, call: Call) -> list[LampDimmed]:
     return [LampDimmed(call.now, lamp.id, lamp.level - 1)]
 
 
-async def other_lamp(lamp: Lamp, command: DimOtherLamp, read: Reader) -> Lamp:
+async def other_lamp(lamp: Lamp, command: DimOtherLamp, read: AnyReader) -> Lamp:
     return await read.one(lamps, command.other_id)
 
 

@@ -24,7 +24,7 @@ from beamkeep.deployment.service import compose
 from beamkeep.deployment.settings import settings_of
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.postgres import Deployed
 from beamkeep.testing.service import AdminClient
 from beamkeep.workers.reporting import Monitor
@@ -50,7 +50,7 @@ class World:
             deployed.store,
             deployed.lists,
             b"k" * 32,
-            installation=INSTALLATION,
+            facts=FACTS,
             clock=lambda: datetime.now(UTC) + self.shift,
         )
         self.service, self.do = service, AdminClient(service, deployed.store)

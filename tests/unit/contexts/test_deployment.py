@@ -2,17 +2,14 @@
 
 import pytest
 
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.testing.installation import INSTALLATION
-from beamkeep.testing.past import Past
+from beamkeep.contexts.seams.installation import present
+from beamkeep.testing.installation import READERS
 
 
-def test_a_loader_finds_the_installation_of_its_reader():
-    assert installation(Past(())) == INSTALLATION
+def test_a_reader_that_the_deployment_has_is_asked():
+    assert present(READERS.secrets) is READERS.secrets
 
 
-def test_a_reader_of_another_deployment_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    read = Past(())
-    monkeypatch.setattr(read, "deployment", "a text")
-    with pytest.raises(TypeError, match="has an Installation, not a str"):
-        installation(read)
+def test_a_reader_that_the_deployment_does_not_have_is_an_error():
+    with pytest.raises(TypeError, match="no such reader"):
+        present(READERS.witness)

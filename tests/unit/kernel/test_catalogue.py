@@ -5,6 +5,7 @@ from uuid import UUID
 
 from beamkeep.kernel import (
     Aggregate,
+    AnyReader,
     Call,
     Cannot,
     Catalogue,
@@ -16,7 +17,6 @@ from beamkeep.kernel import (
     Operation,
     Query,
     Question,
-    Reader,
     Record,
     Route,
     Upcast,
@@ -88,7 +88,7 @@ def dim(lamp: Lamp, command: DimLamp, call: Call) -> list[LampDimmed]:
     return [LampDimmed(call.now, lamp.id)]
 
 
-async def weight(query: WeighLamp, read: Reader) -> int:
+async def weight(query: WeighLamp, read: AnyReader) -> int:
     return 1
 
 

@@ -21,7 +21,7 @@ from beamkeep.contexts.subject.subject import (
     Subject,
     SubjectMountTargetUnavailableError,
 )
-from beamkeep.kernel import History, Many, One, Operation, Reader, Refusal, replace
+from beamkeep.kernel import AnyReader, History, Many, One, Operation, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import encode
@@ -397,7 +397,7 @@ async def test_a_refusal_by_a_loader_quotes_nothing_either():
     world = await here.world(operation("mount_subject"))
     assert world.target
 
-    async def quoting(_: Subject, command: MountSubject, read: Reader) -> Asset:
+    async def quoting(_: Subject, command: MountSubject, read: AnyReader) -> Asset:
         asset = await read.one(assets, command.asset_id)
         raise SubjectMountTargetUnavailableError(f"It is '{asset.name}'.", lifecycle="Active")
 

@@ -16,7 +16,7 @@ from beamkeep.contexts.seams.data_places import DataPlaces
 from beamkeep.kernel import replace
 from beamkeep.runtime import Service
 from beamkeep.testing.data_root import data_root
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +59,7 @@ async def beamline() -> Beamline:
         (night / who).mkdir(parents=True)
         owners[str(night / who)] = frozenset()
     places = DataPlaces((str(data_root()),), owners)
-    service, store = await memory_service(replace(INSTALLATION, data_places=places))
+    service, store = await memory_service(replace(FACTS, data_places=places))
     for who in ("vera", "otto"):
         owners[str(night / who)] = frozenset({await enrol(service, who, *COMMANDS, scope="Own")})
     camera_id = await a_camera(AdminClient(service, store))

@@ -30,7 +30,6 @@ from beamkeep.contexts.caution.caution import (
     TargetKind,
 )
 from beamkeep.contexts.safety.clearance import AssetBinding, ClearanceActivated, ClearanceRegistered
-from beamkeep.contexts.seams.installation import installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
@@ -127,7 +126,7 @@ class TestOne:
         self, service: Service, store: MemoryStore
     ):
         otto = await enrol(service, "otto")
-        key = installation(service.sessions()).login_key
+        key = service.sessions().facts.login_key
         digest = digest_of(key, otto, ISSUER, "otto")
         update = {"actor_id": str(otto), "email": "otto@idp.test", "affiliation": "DESY"}
         await call(service, "update_actor_profile", update)

@@ -8,7 +8,7 @@ import pytest
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
 from beamkeep.deployment.seeding import prepare
 from beamkeep.deployment.service import compose
@@ -65,8 +65,8 @@ async def start(
     code: str = "local",
     issuers: frozenset[str] = frozenset({ISSUER}),
 ) -> list[str]:
-    here = Installation(facility_code=code, issuers=issuers)
-    return await prepare(store, store, admin, open_for_development, installation=here)
+    here = Facts(facility_code=code, issuers=issuers)
+    return await prepare(store, store, admin, open_for_development, facts=here)
 
 
 async def sites(store: MemoryStore) -> list[tuple[str, str, str]]:

@@ -30,7 +30,7 @@ from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.problem import problem
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.installation import INSTALLATION, ISSUER
+from beamkeep.testing.installation import FACTS, ISSUER
 from beamkeep.testing.service import ADMIN, call, enrol, memory_service
 from beamkeep.testing.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, header, jwk, mint
 
@@ -384,8 +384,8 @@ async def test_a_deactivated_actor_is_named_and_told_only_that_it_may_not_call(
 async def test_a_denied_caller_reads_whom_to_ask():
     contact = "Write to beamline-control@facility.example."
     store = MemoryStore(Codec(CATALOGUE.aggregates.values()))
-    await prepare(store, store, ADMIN, open_for_development=False, installation=INSTALLATION)
-    service = compose(store, store, b"k" * 32, installation=INSTALLATION, access_contact=contact)
+    await prepare(store, store, ADMIN, open_for_development=False, facts=FACTS)
+    service = compose(store, store, b"k" * 32, facts=FACTS, access_contact=contact)
     await enrol(service, SUBJECT)
     answer, _ = await Site(service, store, Fault("", "", GOOD)).call(authorization=f"Bearer {GOOD}")
     told = UnauthorizedError(f"Call: list_zones. Surface: HTTP. {contact}")

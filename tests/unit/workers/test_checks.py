@@ -35,7 +35,7 @@ from beamkeep.parts.scans.validating import LayoutStep
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
 from beamkeep.workers.leases import Holding, LeaseHolder, LeaseTimes
@@ -397,8 +397,8 @@ async def test_the_layout_of_a_copy_is_compared_with_its_profiles(
     id, _ = await bench.copy(name or "absent.h5", sum, 5, encoding=encoding)
     if name:
         layout_file(bench.root / name, definition)
-    here = replace(INSTALLATION, reads_layouts=True)
-    bench.service = compose(bench.store, bench.store, b"k" * 32, installation=here)
+    here = replace(FACTS, reads_layouts=True)
+    bench.service = compose(bench.store, bench.store, b"k" * 32, facts=here)
     bench.do = AdminClient(bench.service, bench.store)
     await bench.request(id, "FormatValidated")
     reader = LayoutStep(ScanReader(DataRoots([bench.root]), 0, most_hashed=0))

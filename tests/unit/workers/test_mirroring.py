@@ -21,7 +21,7 @@ from beamkeep.parts.logbook.mirroring import Mirrorer
 from beamkeep.parts.logbook.olog import OlogAccount, OlogMirror
 from beamkeep.runtime import Service
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
 from beamkeep.workers.leases import LeaseHolder, LeaseTimes
@@ -110,7 +110,7 @@ class MirrorBench:
 async def bench(tmp_path: Path) -> AsyncGenerator[MirrorBench]:
     olog = Olog(tmp_path / "olog.jsonl")
     await olog.serve()
-    service, store = await memory_service(replace(INSTALLATION, mirrors_logbooks=True))
+    service, store = await memory_service(replace(FACTS, mirrors_logbooks=True))
     yield MirrorBench(service, store, olog)
     await olog.close()
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict
 
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.outside import Identifier
 from beamkeep.kernel import (
     ActorKind,
@@ -22,7 +22,6 @@ from beamkeep.kernel import (
     Invalid,
     Lock,
     NotFound,
-    Reader,
     Record,
     Refusal,
     SideWrite,
@@ -307,7 +306,7 @@ class NewLogins(Record):
 async def actor_details(actor: Actor, command: ActorCommand, read: Reader) -> ActorDetails:
     profile = await read.rows(PROFILES, actor_id=actor.id)
     logins = await read.rows(IDENTITIES, actor_id=actor.id)
-    pairs, key = frozenset((i.issuer, i.subject) for i in logins), installation(read).login_key
+    pairs, key = frozenset((i.issuer, i.subject) for i in logins), read.facts.login_key
     return ActorDetails(profile[0] if profile else None, pairs, login_key=key)
 
 

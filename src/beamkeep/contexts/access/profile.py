@@ -6,8 +6,8 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.kernel import ActorKind, DenialReason, Reader, Record, Standing, Table
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import ActorKind, DenialReason, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
 MONITOR = UUID("00000000-0000-7000-8000-000000000002")
@@ -91,7 +91,7 @@ class ShownName(Record):
 
 async def profiles(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownProfile]:
     """Return the current profile of each actor, with its logins."""
-    key, shown = installation(read).login_key, dict[UUID, list[ShownLogin]]()
+    key, shown = read.facts.login_key, dict[UUID, list[ShownLogin]]()
     for login in await read.rows(IDENTITIES, actor_id=ids):
         digest = digest_of(key, login.actor_id, login.issuer, login.subject)
         own = ShownLogin.of(login, subject_digest=digest)

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 from uuid import UUID
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     ActorKind,
     Call,
     DenialReason,
     Deny,
-    Reader,
     Record,
     Refusal,
     SideWrite,

@@ -12,7 +12,7 @@ from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import Actor, ActorRegistered, actors
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
 from beamkeep.contexts.seams.agent_records import AgentUse
-from beamkeep.contexts.seams.installation import agent_records, installation
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.trust.grants import GrantExceedsOwnError, require_tools_held
 from beamkeep.contexts.trust.policy import own_grants
 from beamkeep.kernel import (
@@ -30,7 +30,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     Standing,
@@ -355,7 +354,7 @@ class Release(Record):
 
 async def release(command: DefineAgent, read: Reader) -> Release:
     own = await own_grants(read) if command.tools else ()
-    return Release(read.operation_names, own, installation(read).prompt_templates)
+    return Release(read.operation_names, own, read.facts.prompt_templates)
 
 
 async def tool_grantor(agent: Agent, command: GrantAgentTool, read: Reader) -> Release:
@@ -525,8 +524,8 @@ class ListAgents(Listing):
 
 async def shown(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownAgent]:
     """Return what each agent has used of its budget, and whether its runtime is switched on."""
-    used = await agent_records(read).use(ids, read.now)
-    here, told = installation(read), dict[UUID, ShownAgent]()
+    used = await present(read.readers.agent_records).use(ids, read.now)
+    here, told = read.facts, dict[UUID, ShownAgent]()
     for id, agent in (await read.many(agents, ids)).items():
         enabled, provider = here.agent_runtimes.get(agent.kind), agent.model_ref.provider
         why = None if enabled is not False else f"The settings switch off {agent.kind}."

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 from beamkeep.contexts.caution.promotion import PROMOTIONS
 from beamkeep.contexts.decision.decision import Decision, decisions, run_ids
 from beamkeep.contexts.seams.agent_records import AgentPin, FoundResult, ResultFilter, RiskReason
-from beamkeep.contexts.seams.installation import agent_records
-from beamkeep.kernel import CLAIMS, Page, Reader, Record, claim_key, listed
+from beamkeep.contexts.seams.installation import Reader, present
+from beamkeep.kernel import CLAIMS, Page, Record, claim_key, listed
 from beamkeep.kernel.values import Timestamp
 
 from .agent import (
@@ -80,7 +80,7 @@ async def at_risk_results(query: ListAtRiskResults, read: Reader) -> Sequence[At
         until=query.to or read.now + timedelta(days=1),
     )
     before = UUID(query.cursor) if query.cursor else None
-    found = await agent_records(read).results(wanted, before, query.limit + 1)
+    found = await present(read.readers.agent_records).results(wanted, before, query.limit + 1)
     decided = await read.many(decisions, [each.decision_id for each in found])
     keys = {claim_key(each.decision_id): each.decision_id for each in found}
     claims = await read.rows(CLAIMS, scope=PROMOTIONS, key=list(keys)) if keys else ()

@@ -9,8 +9,8 @@ from annotated_types import Ge, Lt
 from pydantic import Field
 
 from beamkeep.contexts.seams.agent_records import AgentDay
-from beamkeep.contexts.seams.installation import agent_records
-from beamkeep.kernel import Page, Reader, listed
+from beamkeep.contexts.seams.installation import Reader, present
+from beamkeep.kernel import Page, listed
 from beamkeep.kernel.values import FIRST, LAST
 
 from .agent import agents
@@ -36,7 +36,8 @@ async def agent_costs(query: ListAgentCosts, read: Reader) -> Sequence[AgentDay]
     until = (query.to or today) + timedelta(days=1)
     until = date.fromisoformat(query.cursor) if query.cursor else until
     since = query.from_ or today - LOOKS_BACK
-    return await agent_records(read).days(query.agent_id, since, until, query.limit + 1)
+    records = present(read.readers.agent_records)
+    return await records.days(query.agent_id, since, until, query.limit + 1)
 
 
 # fmt: off

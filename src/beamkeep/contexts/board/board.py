@@ -49,7 +49,7 @@ from beamkeep.contexts.run import run
 from beamkeep.contexts.run.observation import OBSERVATIONS, UnitAnnotation
 from beamkeep.contexts.run.run import ListRuns, Run, RunStatus, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE, ListClearances, clearances
-from beamkeep.contexts.seams.installation import installation, observation_reader
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.seams.log import NOW, ListEvents
 from beamkeep.contexts.shift.handover import CLOCKS_APART
 from beamkeep.contexts.starting.readiness import (
@@ -70,7 +70,6 @@ from beamkeep.kernel import (
     Event,
     Fresh,
     ObjectScope,
-    Reader,
     Record,
     answers,
     replace,
@@ -364,7 +363,7 @@ class BoardReader(Record):
         channels = {id: progress.channel_name for id, progress in counted if progress}
         reached: Mapping[UUID, float] = {}
         if channels:
-            reached = await observation_reader(self.read).last_values(channels)
+            reached = await present(self.read.readers.observations).last_values(channels)
         return [
             BoardRun.of(
                 each,
@@ -470,7 +469,7 @@ class BoardReader(Record):
 
 async def board(query: GetBoard, read: Reader) -> Board:
     # Read first, so that no change falls between the board and the events after it.
-    events = installation(read).events
+    events = read.readers.events
     end = await events.page(ListEvents(after=NOW, limit=1), None) if events else None
     below = await read.matching(ListAssets(below=query.asset_id), most=MOST_ASSETS)
     tree = await read.many(assets, [query.asset_id, *below])

@@ -9,11 +9,12 @@ from beamkeep.contexts.equipment.asset import ListAssets
 from beamkeep.contexts.operation.procedure import ListProcedures
 from beamkeep.contexts.run.run import ListRuns
 from beamkeep.contexts.safety.clearance import ListClearances
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.starting.readiness import GetPlanReadiness
 from beamkeep.contexts.supply.supply import ListSupplies
 from beamkeep.contexts.trust.surface import ListSurfaces
 from beamkeep.contexts.trust.visit import ListVisits
-from beamkeep.kernel import Aggregate, Event, ObjectScope, Query, Reader, Record, snake
+from beamkeep.kernel import Aggregate, Event, ObjectScope, Query, Record, snake
 
 ASKED: Sequence[type[Query]] = (
     *(ListRuns, ListProcedures, ListSupplies, ListEnclosures, ListClearances),

@@ -28,10 +28,11 @@ from beamkeep.contexts.federation.facility import (
 )
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import ListRuns, Run, RunStatus, runs
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import PLACES, upwards
 from beamkeep.contexts.supply.gate import as_counted
 from beamkeep.contexts.supply.supply import IN_USE, ListSupplies, SupplyStatus, supplies
-from beamkeep.kernel import Fresh, Reader, Record, answers
+from beamkeep.kernel import Fresh, Record, answers
 
 from .board import MOST_FOUND, is_abnormal
 from .sight import Sight, sight

@@ -14,6 +14,7 @@ from beamkeep.contexts.data.dataset import Dataset, DatasetNotFoundError, Datase
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import ProvenanceEdge, ProvenanceRelation, edges_from, inserted
 from beamkeep.kernel import (
     CLAIMS,
@@ -29,7 +30,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     claim_key,

@@ -9,9 +9,9 @@ from msgspec.structs import asdict
 
 from beamkeep.contexts.data.dataset import datasets
 from beamkeep.contexts.run.run import runs
-from beamkeep.contexts.seams.installation import lineage_reader
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.seams.lineage import ENDS, ProvenanceKind
-from beamkeep.kernel import Page, Query, Reader, Record, answers, listed
+from beamkeep.kernel import Page, Query, Record, answers, listed
 from beamkeep.schemas import JsonObject
 
 from . import calibration
@@ -71,7 +71,8 @@ async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[Calibration
     """Return a page of what used the revision, also after another revision supersedes it."""
     after = UUID(query.cursor) if query.cursor else None
     # One more than is shown tells whether another page follows.
-    edges = await lineage_reader(read).uses(query.revision_id, after, query.limit + 1, read.only)
+    lineage, most = present(read.readers.lineage), query.limit + 1
+    edges = await lineage.uses(query.revision_id, after, most, read.only)
     users = {edge.from_id: ENDS[edge.relation][0] for edge in edges}
     used_by_runs = [id for id, kind in users.items() if kind is ProvenanceKind.RUN]
     made_with = [id for id, kind in users.items() if kind is ProvenanceKind.DATASET]

@@ -11,6 +11,7 @@ from pydantic import Field
 from beamkeep.contexts.access.actor import ActorNotFoundError, actors
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import Run, RunNotFoundError, runs
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
@@ -25,7 +26,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     reads,
     replace,

@@ -10,6 +10,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import PLACES
 from beamkeep.kernel import (
     Aggregate,
@@ -25,7 +26,6 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Period,
-    Reader,
     Record,
     reads,
     replace,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence, Set
 from uuid import UUID
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import PLACES
-from beamkeep.kernel import Reader
 
 from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, TargetKind, cautions
 

@@ -14,6 +14,7 @@ from beamkeep.contexts.decision.decision import (
 )
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
@@ -23,7 +24,6 @@ from beamkeep.kernel import (
     Command,
     Insert,
     NotFound,
-    Reader,
     Record,
     Refusal,
     SideWrite,

@@ -10,6 +10,7 @@ from pydantic import Field
 from beamkeep.contexts.equipment.asset import Asset, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Affordance, families
 from beamkeep.contexts.run.run import RunNotFoundError, runs
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.kernel import (
@@ -23,7 +24,6 @@ from beamkeep.kernel import (
     Invalid,
     MayContainPersonalData,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     UnnamedListing,

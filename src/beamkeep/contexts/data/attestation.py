@@ -10,7 +10,7 @@ import msgspec
 from annotated_types import Ge, MaxLen, MinLen
 
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.trust import trigger
 from beamkeep.kernel import (
     ActorKind,
@@ -22,7 +22,6 @@ from beamkeep.kernel import (
     Event,
     Invalid,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     UnnamedListing,
@@ -226,7 +225,7 @@ async def checked_copy(command: RecordAttestation, read: Reader) -> CheckedCopy:
         dataset,
         holder,
         leaving=leaving.get(checked.id),
-        transfer_accounts=installation(read).transfer_accounts,
+        transfer_accounts=read.facts.transfer_accounts,
     )
 
 

@@ -11,7 +11,8 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from beamkeep.contexts.access.actor import actors
 from beamkeep.contexts.access.profile import PROFILES, PersonalDetails
-from beamkeep.kernel import Invalid, Reader, Record
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Invalid, Record
 
 MOST_PEOPLE = 100
 FIRST_YEAR, YEARS_AHEAD = 1900, 10

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkTurn
 from beamkeep.kernel import (
     INTERNAL,
@@ -13,7 +13,6 @@ from beamkeep.kernel import (
     Cannot,
     Fenced,
     Page,
-    Reader,
     Record,
     SideWrite,
     Table,
@@ -123,7 +122,7 @@ class CheckContext(Record):
 async def check_context(
     distribution: Distribution, command: RequestDistributionCheck, read: Reader
 ) -> CheckContext:
-    found = CheckContext(installation(read).reads_layouts)
+    found = CheckContext(read.facts.reads_layouts)
     where = {"distribution_id": distribution.id, "kind": command.kind}
     for row in await read.rows(CHECKS, **where):
         states = await read.rows(WORK_STATES, work_id=row.check_id)

@@ -7,11 +7,11 @@ from uuid import UUID
 from beamkeep.contexts.equipment.asset import ExternalIdNamespace, assets
 from beamkeep.contexts.federation.facility import FacilityNotFoundError, facility_by_code
 from beamkeep.contexts.run.run import runs
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import EDGES, Walk
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.subject.subject import subjects
-from beamkeep.kernel import Cannot, Query, Reader, answers, replace
+from beamkeep.kernel import Cannot, Query, answers, replace
 
 from .acquisition import acquisitions
 from .authorship import profiles_of
@@ -70,7 +70,7 @@ async def dataset_citation(dataset: Dataset, read: Reader) -> Citation:
     known = await profiles_of([*made, *(each.actor_id for each in helped)], read)
     creators, contributors = people(made, helped, known)
     code = request.publisher_facility_code if request else None
-    page = installation(read).dataset_page
+    page = read.facts.dataset_page
     return Citation(
         id=dataset.id,
         doi=dataset.external_id or dataset.pending_external_id,
@@ -107,7 +107,7 @@ async def edition_citation(edition: Edition, read: Reader) -> Citation:
     return Citation(
         id=edition.id,
         doi=edition.external_id or edition.pending_external_id,
-        url=installation(read).edition_page.replace("{edition_id}", str(edition.id)),
+        url=read.facts.edition_page.replace("{edition_id}", str(edition.id)),
         resource_type_general="Collection",
         resource_type=edition.kind,
         title=edition.title,
@@ -150,7 +150,7 @@ async def crate_members(ids: Iterable[UUID], read: Reader) -> list[CrateMember]:
 
 
 def _member(dataset: Dataset, copy: str | None, read: Reader) -> CrateMember:
-    doi, page = dataset.external_id, installation(read).dataset_page
+    doi, page = dataset.external_id, read.facts.dataset_page
     place = copy or (f"https://doi.org/{doi}" if doi else None)
     return CrateMember.of(
         dataset,
@@ -267,7 +267,7 @@ async def _related(dataset: Dataset, read: Reader) -> tuple[RelatedIdentifier, .
 
 async def _downstream(dataset_id: UUID, read: Reader) -> list[UUID]:
     """Return the datasets that were derived from one, at most so many as a citation names."""
-    lineage = installation(read).lineage
+    lineage = read.readers.lineage
     if lineage is None:
         return []
     walk = Walk(

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from beamkeep.contexts.federation.facility import facilities, facility_by_code
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength, CustodyRules, DatasetIntent
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.supply.supply import Supply, SupplyStatus, supplies
-from beamkeep.kernel import Call, Cannot, Lock, Reader, Record, SideWrite, replace
+from beamkeep.kernel import Call, Cannot, Lock, Record, SideWrite, replace
 from beamkeep.kernel.values import Reason, Trimmed
 
 from . import dataset, distribution
@@ -242,13 +242,13 @@ async def view_of(supply_ids: Iterable[UUID | None], read: Reader) -> CustodyVie
     """Return the rules of the deployment and the storage that copies are on."""
     wanted = sorted({id for id in supply_ids if id is not None})
     found = await read.many(supplies, wanted)
-    own = installation(read).facility_code
+    own = read.facts.facility_code
     outside = {
         code: not await _is_inside(code, own, read)
         for code in sorted({each.facility_code for each in found.values()})
     }
     sites = {id: _site(each, outside[each.facility_code]) for id, each in found.items()}
-    return CustodyView(installation(read).custody_rules, sites, read.now)
+    return CustodyView(read.facts.custody_rules, sites, read.now)
 
 
 def _site(supply: Supply, is_outside: bool) -> StorageSite:
@@ -274,7 +274,7 @@ async def copy_custody(
 ) -> CustodyOfDataset:
     found = await custody_of(distribution.dataset_id, read)
     shared = await sharing([copy_of(distribution)], lambda it: it.is_kept, read)
-    needs_two = installation(read).discard_needs_two
+    needs_two = read.facts.discard_needs_two
     return replace(found, shared_with=shared.get(distribution.id), needs_two=needs_two)
 
 

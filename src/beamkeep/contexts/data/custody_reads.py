@@ -10,13 +10,12 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from beamkeep.contexts.seams.custody_rules import (
     CopyPlace,
     CustodyFilter,
-    CustodyReader,
     CustodyVerdict,
     DatasetIntent,
 )
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.supply.supply import SupplyNotFoundError, supplies
-from beamkeep.kernel import Invalid, Page, Query, Reader, Record, answers, listed
+from beamkeep.kernel import Invalid, Page, Query, Record, answers, listed
 
 from .address import canonical_prefix
 from .custody import CustodyView, view_of
@@ -135,7 +134,8 @@ async def kept_datasets(query: ListCustody, read: Reader) -> Sequence[DatasetCus
     if query.dataset_id is not None:
         ids: Sequence[UUID] = sorted(await read.visible(datasets, [query.dataset_id]))
     else:
-        ids = await _reader(read).datasets(wanted, after, query.limit + 1, read.only)
+        custody, most = present(read.readers.custody), query.limit + 1
+        ids = await custody.datasets(wanted, after, most, read.only)
     states = await read.many(datasets, ids)
     copies, view = await _copies(ids, read)
     return [_custody(states[id], copies[id], view) for id in ids]
@@ -178,7 +178,7 @@ async def custody_summary(query: GetCustodySummary, read: Reader) -> CustodySumm
     copies: list[CopyTotal] = []
     verdicts: list[VerdictTotal] = []
     discardable = 0
-    for total in await _reader(read).totals(query.supply_id, read.only):
+    for total in await present(read.readers.custody).totals(query.supply_id, read.only):
         match total.kind.split(":"):
             case ["status", status]:
                 its = DistributionStatus(status)
@@ -206,7 +206,7 @@ async def custody_report(query: GetCustodyReport, read: Reader) -> CustodyReport
     if query.distribution_id is not None:
         places = await _one_place(query.distribution_id, read)
     else:
-        places = await _reader(read).copies(
+        places = await present(read.readers.custody).copies(
             query.supply_id, prefix, after, query.limit + 1, read.only
         )
     shown, more = places[: query.limit], len(places) > query.limit
@@ -273,13 +273,6 @@ async def _copies(
     for copy in rows:
         copies[copy.dataset_id].append(copy)
     return copies, await view_of((copy.supply_id for copy in rows), read)
-
-
-def _reader(read: Reader) -> CustodyReader:
-    reader = installation(read).custody
-    if reader is None:
-        raise TypeError("The deployment has no custody of datasets.")
-    return reader
 
 
 OF_CUSTODY = ("Acquisition", "Attestation", "Distribution", "Edition", "Run", "Supply")

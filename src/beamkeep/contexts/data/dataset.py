@@ -10,7 +10,7 @@ from annotated_types import Ge, MaxLen
 
 from beamkeep.contexts.run.run import Run, RunNotFoundError, RunStatus, runs
 from beamkeep.contexts.seams.custody_rules import DatasetIntent
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
@@ -28,7 +28,6 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Page,
-    Reader,
     Record,
     SideWrite,
     Table,
@@ -538,7 +537,7 @@ class DerivedProduction(Record):
 async def derived_production(
     dataset: Dataset, command: DiscardDataset, read: Reader
 ) -> DerivedProduction:
-    needs_two = installation(read).discard_needs_two
+    needs_two = read.facts.discard_needs_two
     edges = await read.rows(EDGES, to_id=dataset.id, relation=Relation.DERIVED_FROM)
     ids = frozenset(edge.from_id for edge in edges)
     rows = await read.rows(STANDINGS, dataset_id=ids) if ids else ()

@@ -9,6 +9,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     facility_by_code,
 )
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     INTERNAL,
     Call,
@@ -17,7 +18,6 @@ from beamkeep.kernel import (
     Fenced,
     Insert,
     Invalid,
-    Reader,
     SideWrite,
 )
 from beamkeep.kernel.values import Reason, Trimmed

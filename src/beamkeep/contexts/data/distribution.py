@@ -13,7 +13,7 @@ from annotated_types import Ge, MaxLen, MinLen
 
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.seams.data_places import NOT_YOURS, PermittedPlaces
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.supply.supply import Supply, SupplyNotFoundError, SupplyStatus, supplies
 from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.trigger import TriggerSource
@@ -31,7 +31,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     Table,
@@ -518,7 +517,7 @@ async def its_dataset(command: RegisterDistribution, read: Reader) -> NewCopy:
     dataset = await read.one(datasets, command.dataset_id)
     supply = await read.one(supplies, command.supply_id) if command.supply_id else None
     value = command.checksum.value if dataset.of_parts else None
-    places = installation(read).data_places.open_to(read.only)
+    places = read.facts.data_places.open_to(read.only)
     rows = await read.rows(COPIES, dataset_id=dataset.id)
     with suppress(InvalidDistributionUriError):
         uri = require_uri(command.uri, command.access_protocol, command.checksum.algorithm)

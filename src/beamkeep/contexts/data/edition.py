@@ -15,6 +15,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     facility_by_code,
 )
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.kernel import (
@@ -32,7 +33,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     reads,

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkTurn
 from beamkeep.kernel import (
     WORK,
@@ -20,7 +20,6 @@ from beamkeep.kernel import (
     Fenced,
     Insert,
     Invalid,
-    Reader,
     Record,
     Refusal,
     SideWrite,
@@ -129,7 +128,7 @@ def work_id_of(id: UUID) -> UUID:
 async def identifier_work(id: UUID, read: Reader) -> IdentifierWork:
     """Return what is known of the minting of one object."""
     rows = await read.rows(WORK_STATES, work_id=work_id_of(id))
-    return IdentifierWork(installation(read).doi_prefix, bool(rows))
+    return IdentifierWork(read.facts.doi_prefix, bool(rows))
 
 
 def require_doi(given: str, refusal: type[Invalid]) -> str:

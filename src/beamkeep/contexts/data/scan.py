@@ -11,7 +11,7 @@ from annotated_types import MaxLen, MinLen
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
 from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.contexts.seams.data_places import PermittedPlaces
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.contexts.supply.supply import Supply, SupplyNotFoundError, supplies
 from beamkeep.kernel import (
@@ -25,7 +25,6 @@ from beamkeep.kernel import (
     Invalid,
     Outcome,
     Outside,
-    Reader,
     Record,
     SideWrite,
     claim,
@@ -138,7 +137,7 @@ class ScanContext(Record):
 
 async def scan_context(command: IngestScan, read: Reader) -> ScanContext:
     run_id, subject_id = command.producing_run_id, command.subject_id
-    here = installation(read)
+    here = read.facts
     return ScanContext(
         origin=await named_origin(run_id, subject_id, (), read),
         supply=await read.one(supplies, command.supply_id) if command.supply_id else None,

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, unquote
 from uuid import UUID
 
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.kernel import Reader, Record
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Record
 
 from .address import above
 from .dataset import PARTS
@@ -89,7 +89,7 @@ async def _near(places: Sequence[Bytes], read: Reader) -> Sequence[Copy]:
     keys = {it.copy.file_key for it in places if it.copy.file_key is not None}
     found = [*await read.rows(COPIES, uri=frozenset(uris))] if uris else []
     found += await read.rows(COPIES, file_key=frozenset(keys)) if keys else ()
-    reader = installation(read).custody
+    reader = read.readers.custody
     for place in places:
         if place.is_tree and reader is not None:
             below = await reader.copies(None, place.copy.uri, None, MOST_BELOW, None)

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
     ActorKind,
@@ -27,7 +27,6 @@ from beamkeep.kernel import (
     MayContainPersonalData,
     NotFound,
     Page,
-    Reader,
     Record,
     Rows,
     SideWrite,
@@ -281,7 +280,7 @@ async def deciding_actor(command: RegisterDecision, read: Reader) -> Actor | Non
 
 
 async def messages_kept(decision: Decision, command: AppendInferences, read: Reader) -> bool:
-    return installation(read).store_inference_messages
+    return read.facts.store_inference_messages
 
 
 def register_decision(

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from beamkeep.contexts.seams.evidence import (
     DecisionEvidence,
-    EvidenceReader,
     ListDecisionEvidence,
     VerifiedEvidence,
     VerifyDecisionEvidence,
 )
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.kernel import Reader, listed
+from beamkeep.contexts.seams.installation import Reader, present
+from beamkeep.kernel import listed
 
 from .decision import decisions
 
@@ -19,20 +18,14 @@ async def list_decision_evidence(
     query: ListDecisionEvidence, read: Reader
 ) -> Sequence[DecisionEvidence]:
     """Return what the agent had been answered."""
-    return await _evidence(read).page(query, read)
+    return await present(read.readers.evidence).page(query, read)
 
 
 async def verify_decision_evidence(
     query: VerifyDecisionEvidence, read: Reader
 ) -> Sequence[VerifiedEvidence]:
     """Return whether what the agent had been answered reads the same now."""
-    return await _evidence(read).verify(query, read)
-
-
-def _evidence(read: Reader) -> EvidenceReader:
-    evidence = installation(read).evidence
-    assert evidence is not None, "a service keeps evidence"  # noqa: S101
-    return evidence
+    return await present(read.readers.evidence).verify(query, read)
 
 
 # fmt: off

@@ -6,7 +6,7 @@ from uuid import UUID, uuid5
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     WORK,
     Blank,
@@ -15,7 +15,6 @@ from beamkeep.kernel import (
     Command,
     Created,
     Page,
-    Reader,
     Record,
     SideWrite,
     Table,
@@ -86,7 +85,7 @@ async def entry_sent_before[E: LogbookEntry](
 ) -> SentBefore[E]:
     """Return the stored entry with the id of the command, and whether entries are copied."""
     found = await read.rows(logbook, entry_id=command.entry_id) if command.entry_id else ()
-    return SentBefore(found[0] if found else None, installation(read).mirrors_logbooks)
+    return SentBefore(found[0] if found else None, read.facts.mirrors_logbooks)
 
 
 def append_once[E: LogbookEntry](

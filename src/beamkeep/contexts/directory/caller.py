@@ -7,7 +7,7 @@ from uuid import UUID
 from beamkeep.contexts.access import profile
 from beamkeep.contexts.access.actor import actors
 from beamkeep.contexts.federation.facility import facility_by_code
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import (
@@ -15,7 +15,6 @@ from beamkeep.kernel import (
     Grant,
     ObjectScope,
     Query,
-    Reader,
     Record,
     SurfaceKind,
     answers,
@@ -63,7 +62,7 @@ class GetSelf(Query):
 
 async def get_self(query: GetSelf, read: Reader) -> CallerAnswer:
     """Return who asks, and what they may call."""
-    me, surface_id, here = read.principal_id, read.surface_id, installation(read)
+    me, surface_id, here = read.principal_id, read.surface_id, read.facts
     assert me is not None, "a question is asked by a caller"  # noqa: S101
     assert surface_id is not None, "a question is asked on a surface"  # noqa: S101
     (standing,) = await read.rows(profile.STANDINGS, principal_id=me)

@@ -9,6 +9,7 @@ from uuid import UUID
 from beamkeep.contexts.access.actor import ActorNotFoundError, AdministratorRequiredError
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.trust import monitors, trigger
 from beamkeep.contexts.trust.freshness import Reported, reports
@@ -27,7 +28,6 @@ from beamkeep.kernel import (
     Insert,
     Listing,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     Table,

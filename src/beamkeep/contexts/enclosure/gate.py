@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.trust.freshness import as_stale, is_stale
-from beamkeep.kernel import Reader, Record
+from beamkeep.kernel import Record
 
 from .enclosure import FRESHNESS, Enclosure, EnclosureLifecycle, PermitStatus, enclosures
 
@@ -48,4 +48,4 @@ async def permits(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, EnclosureP
 
 def _is_stale(enclosure: Enclosure, age: timedelta | None, read: Reader) -> bool:
     known = enclosure.permit_status is not PermitStatus.UNKNOWN
-    return is_stale(age, installation(read).stale_after) or (known and age is None)
+    return is_stale(age, read.facts.stale_after) or (known and age is None)

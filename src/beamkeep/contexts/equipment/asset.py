@@ -11,6 +11,7 @@ from annotated_types import MaxLen
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.outside import Identifier
 from beamkeep.contexts.seams.place import (
     ASSET_TREE,
@@ -35,7 +36,6 @@ from beamkeep.kernel import (
     Listing,
     Lock,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     reads,

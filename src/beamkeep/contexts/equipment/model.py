@@ -7,6 +7,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Aggregate,
     Blank,
@@ -18,7 +19,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     reads,
 )

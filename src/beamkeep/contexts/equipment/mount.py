@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -16,7 +17,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     reads,
     replace,

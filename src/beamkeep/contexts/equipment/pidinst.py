@@ -5,9 +5,9 @@ from datetime import date
 from uuid import UUID
 
 from beamkeep.contexts.federation.facility import Facility, FacilityNotFoundError, facility_by_code
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import PLACES, facility_scopes
-from beamkeep.kernel import Cannot, Query, Reader, Record, answers
+from beamkeep.kernel import Cannot, Query, Record, answers
 
 from .asset import AlternateIdentifierKind, Asset, ExternalIdNamespace, assets
 from .family import families
@@ -88,7 +88,7 @@ async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
     return Pidinst(
         identifier=_published(asset) or PidinstIdentifier(f"urn:uuid:{asset.id}", "URN"),
         schema_version="1.0",
-        landing_page=installation(read).asset_page.replace("{asset_id}", str(asset.id)),
+        landing_page=read.facts.asset_page.replace("{asset_id}", str(asset.id)),
         name=asset.name,
         owners=(PidinstOwner(owner.name),),
         manufacturers=(PidinstTerm(maker.name, maker.identifier, maker.identifier_scheme),),

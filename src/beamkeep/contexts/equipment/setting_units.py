@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from beamkeep.kernel import Reader, Record
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject, UnitChange, changed_units
 
 from .family import Family, families

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from uuid import UUID
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import FORMER_PLACES, PLACES
-from beamkeep.kernel import Query, Reader, Record, answers
+from beamkeep.kernel import Query, Record, answers
 from beamkeep.kernel.values import Timestamp
 
 from .asset import Asset, AssetNotFoundError, assets

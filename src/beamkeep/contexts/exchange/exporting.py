@@ -31,8 +31,8 @@ from beamkeep.contexts.federation.signatures import (
     SignerUnavailableError,
     signed_outside,
 )
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.kernel import Call, Cannot, Insert, Outside, Reader, Record, Reply
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Call, Cannot, Insert, Outside, Record, Reply
 from beamkeep.schemas import JsonObject
 
 from .envelope import (
@@ -112,7 +112,7 @@ class ExportContext(Record):
 async def export_context(
     permit: Permit, command: ExportPermitArtifact, read: Reader
 ) -> ExportContext:
-    own = await facility_by_code(installation(read).facility_code, read)
+    own = await facility_by_code(read.facts.facility_code, read)
     refs = await read.rows(SECRET_REFS, credential_id={*permit.allowed_credential_ids})
     if permit.purpose is CredentialPurpose.CALIBRATION_EXCHANGE:
         found = await read.one(calibrations, command.artifact_id, to_show=True)

@@ -17,8 +17,8 @@ from beamkeep.contexts.federation.permit import (
     permits,
 )
 from beamkeep.contexts.federation.signatures import SignaturePrefix, verifies
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.kernel import Call, Cannot, Created, Insert, Invalid, Reader, Record, replace
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Call, Cannot, Created, Insert, Invalid, Record, replace
 from beamkeep.schemas import canonical_text
 
 from .envelope import (
@@ -103,7 +103,7 @@ class ImportContext(Record):
 async def import_context(
     permit: Permit, command: ImportPermitArtifact, read: Reader
 ) -> ImportContext:
-    known, envelope = installation(read), command.envelope
+    known, envelope = read.facts, command.envelope
     peer = await read.one(facilities, permit.peer_facility_id)
     anchors = await read.many(credentials, peer.trust_anchor_credential_ids)
     of_peer = {"peer_facility_id": peer.id}

@@ -4,7 +4,8 @@ from datetime import datetime
 from uuid import UUID
 
 from beamkeep.contexts.federation.permit import Permit, PermitDirection, permits
-from beamkeep.kernel import Call, NotFound, Page, Query, Reader, Record, Table, answers, entries
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Call, NotFound, Page, Query, Record, Table, answers, entries
 
 from .envelope import ArtifactEnvelope, SealPointer, id_of, time_of
 

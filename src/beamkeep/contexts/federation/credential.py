@@ -8,6 +8,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -21,7 +22,6 @@ from beamkeep.kernel import (
     NotFound,
     Outcome,
     Outside,
-    Reader,
     Record,
     SideWrite,
     Table,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     CLAIMS,
     Aggregate,
@@ -24,7 +24,6 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Outcome,
-    Reader,
     Record,
     SideWrite,
     claim,
@@ -193,12 +192,12 @@ def require_active_site(facility: Facility, refusal: type[Cannot]) -> None:
 
 def is_own_site(facility: Facility, read: Reader) -> bool:
     """Return whether a facility is the site that this deployment is at."""
-    return facility.code == installation(read).facility_code
+    return facility.code == read.facts.facility_code
 
 
 async def own_site(call: Call, read: Reader) -> list[Outcome]:
     """Return the registration of the deployment's own site, unless a facility has its code."""
-    code = installation(read).facility_code
+    code = read.facts.facility_code
     site = RegisterFacility(code=code, name=code, kind=FacilityKind.SITE)
     return [] if await _ids_of(code, read) else [register_facility(site, None, call)]
 
@@ -217,7 +216,7 @@ async def facility_dependents(
 ) -> FacilityDependents:
     active = ListFacilities(parent_id=facility.id, status=frozenset({FacilityStatus.ACTIVE}))
     areas = await read.many(facilities, await read.matching(active))
-    return FacilityDependents(installation(read).facility_code, areas.values())
+    return FacilityDependents(read.facts.facility_code, areas.values())
 
 
 def register_facility(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -20,7 +20,6 @@ from beamkeep.kernel import (
     Insert,
     Invalid,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     UnnamedListing,
@@ -237,7 +236,7 @@ class PermitParties(Record):
 async def parties(command: DefinePermit, read: Reader) -> PermitParties:
     return PermitParties(
         peer=await read.one(facilities, command.peer_facility_id),
-        own=await facility_by_code(installation(read).facility_code, read),
+        own=await facility_by_code(read.facts.facility_code, read),
         allowed=await read.many(credentials, sorted(command.allowed_credential_ids)),
     )
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Aggregate,
     Call,
@@ -17,7 +18,6 @@ from beamkeep.kernel import (
     Invalid,
     NotFound,
     Outside,
-    Reader,
     Record,
     UnnamedListing,
     reads,

@@ -3,7 +3,8 @@
 from typing import Annotated
 from uuid import UUID
 
-from beamkeep.kernel import Call, Cannot, Command, Reader, Record
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Call, Cannot, Command, Record
 from beamkeep.kernel.values import Reason, Trimmed
 
 from .credential import (

@@ -12,12 +12,11 @@ from pydantic import Field
 
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.federation.facility import FacilityCode
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.seams.log import (
     MOST_EVENT_TYPES,
     MOST_STREAMS,
     NOW,
-    EventReader,
     ListEvents,
     UnknownEventTypeError,
     require_known,
@@ -41,7 +40,6 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Page,
-    Reader,
     Record,
     Reply,
     SideWrite,
@@ -359,13 +357,12 @@ class SubscriptionReferences(Record):
 
 
 async def references(command: RegisterSubscription, read: Reader) -> SubscriptionReferences:
-    known = installation(read)
-    require_known(_events(read), command.types, command.stream_types)
+    require_known(present(read.readers.events), command.types, command.stream_types)
     try:
-        receiver = known.receivers.receiver(command.url)
+        receiver = read.facts.receivers.receiver(command.url)
     except ValueError as error:
         raise InvalidSubscriptionUrlError(str(error)) from None
-    if (keeper := known.secrets) is None:
+    if (keeper := read.readers.secrets) is None:
         raise SubscriptionCannotRegisterError("The deployment has no SUBSCRIPTION_KEY_FILE.")
     # Before the rows are counted: what is registered in between is counted, or takes this slot.
     taken = {row.key for row in await read.rows(CLAIMS, scope=SLOTS)}
@@ -381,13 +378,8 @@ async def references(command: RegisterSubscription, read: Reader) -> Subscriptio
 
 async def end_of_log(read: Reader) -> str:
     """Return the cursor at the end of the log."""
-    return (await _events(read).page(ListEvents(after=NOW, limit=1), None)).next_cursor
-
-
-def _events(read: Reader) -> EventReader:
-    events = installation(read).events
-    assert events is not None, "a service has a log"  # noqa: S101
-    return events
+    end = await present(read.readers.events).page(ListEvents(after=NOW, limit=1), None)
+    return end.next_cursor
 
 
 class Continuation(Record):
@@ -436,7 +428,7 @@ async def rotation(
     found = await read.rows(SECRETS, subscription_id=subscription.id)
     if not found:
         raise SubscriptionCannotRotateSecretError(f"The status is {subscription.status}.")
-    if (keeper := installation(read).secrets) is None:
+    if (keeper := read.readers.secrets) is None:
         raise SubscriptionCannotRotateSecretError("The deployment has no SUBSCRIPTION_KEY_FILE.")
     return Rotation(keeper, keeper.new(), found[0])
 
@@ -609,7 +601,7 @@ class ReceiverAddress(Record):
 
 async def addresses(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, ReceiverAddress]:
     """Return the addresses of subscriptions; none beside an earlier state."""
-    keeper = None if read.shows_past else installation(read).secrets
+    keeper = None if read.shows_past else read.readers.secrets
     found = {row.subscription_id: row for row in await read.rows(SECRETS, subscription_id={*ids})}
     return {id: ReceiverAddress(_opened(found.get(id), keeper)) for id in ids}
 

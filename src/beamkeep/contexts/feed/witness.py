@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from beamkeep.contexts.federation.facility import facilities
-from beamkeep.contexts.seams.installation import installation, witness_reader
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.seams.log import ListEvents
 from beamkeep.contexts.seams.witnessed import (
     EventDiffersError,
@@ -14,26 +14,25 @@ from beamkeep.contexts.seams.witnessed import (
     ListCheckpoints,
     SignedCheckpoint,
 )
-from beamkeep.kernel import Reader, answers, listed
+from beamkeep.kernel import answers, listed
 
 
 async def get_event_proof(query: GetEventProof, read: Reader) -> EventProof:
     """Return the proof of an event that the caller may see."""
-    events = installation(read).events
-    assert events is not None, "a service has a log"  # noqa: S101
+    events = present(read.readers.events)
     kinds, ids = frozenset({query.stream_type}), frozenset({query.stream_id})
     # Who may see any event of an object may see all of them.
     seen = await events.page(ListEvents(stream_type=kinds, stream_id=ids, limit=1), read.only)
     if not seen.items:
         raise EventNotFoundError
-    found = await witness_reader(read).proof(query)
+    found = await present(read.readers.witness).proof(query)
     read.seen.append((query.stream_type, query.stream_id, query.version))
     return found
 
 
 async def list_checkpoints(query: ListCheckpoints, read: Reader) -> Sequence[SignedCheckpoint]:
     """Return a page of checkpoints."""
-    return await witness_reader(read).checkpoints(query)
+    return await present(read.readers.witness).checkpoints(query)
 
 
 # fmt: off

@@ -8,12 +8,12 @@ from uuid import UUID
 
 import msgspec
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     INTERNAL,
     Call,
     Cannot,
     Fenced,
-    Reader,
     Record,
     SideWrite,
     Table,

@@ -4,7 +4,8 @@ from uuid import UUID
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
 from beamkeep.contexts.recipe.steps import makes_safe
-from beamkeep.kernel import WORK, Call, Cannot, Reader, Record, SideWrite, Work
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import WORK, Call, Cannot, Record, SideWrite, Work
 
 from .conduct import CONDUCTS, Conduct
 from .conducted import ActuationKind, ConductKind

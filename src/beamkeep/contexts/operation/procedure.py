@@ -37,6 +37,7 @@ from beamkeep.contexts.run.run import (
     StartAdvisory,
     runs,
 )
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import with_all_below
 from beamkeep.kernel import (
     Aggregate,
@@ -52,7 +53,6 @@ from beamkeep.kernel import (
     MayContainPersonalData,
     NotFound,
     Page,
-    Reader,
     Record,
     SideWrite,
     Table,

@@ -6,8 +6,9 @@ from enum import StrEnum
 from uuid import UUID
 
 from beamkeep.contexts.recipe.steps import RecipeCheckStep
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.work import WORK_STATES, WorkState
-from beamkeep.kernel import Accepted, Page, Query, Reader, Record, answers, listed
+from beamkeep.kernel import Accepted, Page, Query, Record, answers, listed
 from beamkeep.schemas import JsonObject
 
 from .activity import ACTIVITIES

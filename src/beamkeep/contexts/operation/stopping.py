@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.work import WORK_STATES, WORK_STOPS, WorkStop
 from beamkeep.kernel import (
     Accepted,
@@ -10,7 +11,6 @@ from beamkeep.kernel import (
     Cannot,
     Fenced,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     replace,

@@ -10,7 +10,7 @@ from annotated_types import MaxLen, MinLen
 from msgspec.json import encode
 
 from beamkeep.contexts.decision.decision import decisions
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     CLAIMS,
     Accepted,
@@ -35,7 +35,6 @@ from beamkeep.kernel import (
     Outcome,
     Period,
     Preview,
-    Reader,
     Record,
     Refusal,
     Replace,
@@ -239,7 +238,7 @@ class EarlierProposals(Record):
 
 
 async def earlier_proposals(command: RegisterProposal, read: Reader) -> EarlierProposals:
-    me, here = read.principal_id, installation(read)
+    me, here = read.principal_id, read.facts
     rows = await read.rows(CLAIMS, scope=OPEN_PROPOSAL, key=claim_key(me, command.digest))
     holder = rows[0].holder if rows else None
     most = here.proposals_open_most

@@ -4,9 +4,9 @@ from uuid import UUID
 
 from beamkeep.contexts.data.dataset import DatasetStatus, datasets
 from beamkeep.contexts.seams.custody_rules import DatasetIntent
-from beamkeep.contexts.seams.installation import lineage_reader
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.seams.lineage import ProvenanceKind, ProvenanceRelation, Walk
-from beamkeep.kernel import Query, Reader, Record, answers
+from beamkeep.kernel import Query, Record, answers
 
 from .walking import (
     MOST_EDGES,
@@ -56,7 +56,7 @@ async def dataset_lineage(query: GetDatasetLineage, read: Reader) -> DatasetLine
     start = query.dataset_id, ProvenanceKind.DATASET
     found = await walked(start, query.direction, query.depth, DERIVED, read)
     ids = tuple(found.depths)
-    around = await lineage_reader(read).walk(
+    around = await present(read.readers.lineage).walk(
         Walk(ids, upstream=True, depth=1, most=8 * MOST_EDGES, relations=AROUND)
     )
     edges = {*found.edges, *(ShownEdge.of(edge) for edge in around)}

@@ -14,9 +14,10 @@ from beamkeep.contexts.data.dataset import Dataset, DatasetNotFoundError, datase
 from beamkeep.contexts.data.edition import Edition, EditionNotFoundError
 from beamkeep.contexts.equipment.asset import Asset, AssetNotFoundError
 from beamkeep.contexts.run.run import Run, RunNotFoundError
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import ProvenanceKind, ProvenanceRelation
 from beamkeep.contexts.subject.subject import Subject, SubjectNotFoundError
-from beamkeep.kernel import Query, Reader, Record, answers
+from beamkeep.kernel import Query, Record, answers
 
 from .lineage import OF_LINEAGE
 from .walking import AGGREGATES, ShownEdge, WalkDepth, WalkDirection, walked

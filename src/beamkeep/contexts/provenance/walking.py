@@ -12,7 +12,7 @@ from beamkeep.contexts.data.dataset import datasets
 from beamkeep.contexts.data.edition import editions
 from beamkeep.contexts.equipment.asset import assets
 from beamkeep.contexts.run.run import runs
-from beamkeep.contexts.seams.installation import lineage_reader
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.seams.lineage import (
     ENDS,
     ProvenanceKind,
@@ -21,7 +21,7 @@ from beamkeep.contexts.seams.lineage import (
     WalkedEdge,
 )
 from beamkeep.contexts.subject.subject import subjects
-from beamkeep.kernel import AnyAggregate, Reader, Record
+from beamkeep.kernel import AnyAggregate, Record
 
 MOST_NODES, MOST_EDGES, MOST_DEPTH = 500, 1_000, 20
 AGGREGATES: Mapping[ProvenanceKind, AnyAggregate] = {
@@ -96,7 +96,7 @@ def edges_in_order(edges: Iterable[ShownEdge]) -> tuple[ShownEdge, ...]:
 
 async def _edges_seen(walk: Walk, read: Reader) -> Sequence[WalkedEdge]:
     """Return the edges of a walk through objects that the caller may see."""
-    reader = lineage_reader(read)
+    reader = present(read.readers.lineage)
     if read.only is None:
         return await reader.walk(walk)
     # Level by level, because what the caller may not see is not walked through.

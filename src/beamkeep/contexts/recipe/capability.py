@@ -9,6 +9,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment import declaration
 from beamkeep.contexts.equipment.family import Affordance
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Advice,
     Aggregate,
@@ -22,7 +23,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     SideWrite,
     claim,
     reads,

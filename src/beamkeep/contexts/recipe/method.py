@@ -8,6 +8,7 @@ from annotated_types import MaxLen
 
 from beamkeep.contexts.equipment import declaration
 from beamkeep.contexts.equipment.family import Family, FamilyNotFoundError, families
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.supply.supply import SupplyKind
 from beamkeep.kernel import (
     Advice,
@@ -21,7 +22,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     reads,
 )
 from beamkeep.kernel.values import Name, Trimmed

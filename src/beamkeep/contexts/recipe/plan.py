@@ -12,6 +12,7 @@ from beamkeep.contexts.equipment import asset, declaration
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Family, families
 from beamkeep.contexts.federation.facility import Facility, facility_by_code
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import upwards, with_all_below
 from beamkeep.kernel import (
     Aggregate,
@@ -24,7 +25,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     Refusal,
     reads,

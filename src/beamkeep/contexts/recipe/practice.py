@@ -7,6 +7,7 @@ from uuid import UUID
 from beamkeep.contexts.equipment import declaration
 from beamkeep.contexts.equipment.family import Family, FamilyNotFoundError, families
 from beamkeep.contexts.federation import facility
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Aggregate,
     Blank,
@@ -18,7 +19,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     reads,
 )
 from beamkeep.kernel.values import Name, Trimmed

@@ -7,6 +7,7 @@ from uuid import UUID
 from annotated_types import Ge
 
 from beamkeep.contexts.equipment import declaration
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     Aggregate,
     Blank,
@@ -20,7 +21,6 @@ from beamkeep.kernel import (
     NotFound,
     Page,
     Query,
-    Reader,
     Record,
     answers,
     listed,

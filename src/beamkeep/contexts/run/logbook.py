@@ -6,6 +6,7 @@ from uuid import UUID
 
 from beamkeep.contexts.decision import logbook
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     ActorKind,
     Blank,
@@ -13,7 +14,6 @@ from beamkeep.kernel import (
     Cannot,
     Invalid,
     Page,
-    Reader,
     SideWrite,
     Table,
     entries,

@@ -12,6 +12,7 @@ from pydantic import AllowInfNan, Strict
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.recipe.method import Method, methods
 from beamkeep.contexts.recipe.plan import carried_parameters
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import ProvenanceEdge, ProvenanceRelation, edges_from
 from beamkeep.contexts.seams.observed import ChannelName
 from beamkeep.contexts.seams.place import with_all_below
@@ -27,7 +28,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     Reply,
     reads,

@@ -7,14 +7,14 @@ from uuid import UUID
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
-from beamkeep.contexts.seams.installation import observation_reader
+from beamkeep.contexts.seams.installation import Reader, present
 from beamkeep.contexts.seams.observed import (
     ChannelName,
     ChannelSeries,
     ChannelSummary,
     ObservedPeriod,
 )
-from beamkeep.kernel import Invalid, Query, Reader, Record, answers
+from beamkeep.kernel import Invalid, Query, Record, answers
 from beamkeep.kernel.values import Timestamp
 
 from .run import runs
@@ -46,7 +46,7 @@ async def observation_summary(
 ) -> RunObservationSummary:
     """Return the channels of a run, at most 500."""
     await read.one(runs, query.run_id)
-    found = await observation_reader(read).summary(query.run_id, MOST_CHANNELS + 1)
+    found = await present(read.readers.observations).summary(query.run_id, MOST_CHANNELS + 1)
     channels, more = tuple(found[:MOST_CHANNELS]), len(found) > MOST_CHANNELS
     return RunObservationSummary(query.run_id, channels, more=more)
 
@@ -77,7 +77,7 @@ class GetRunSeries(Query):
 async def run_series(query: GetRunSeries, read: Reader) -> RunSeries:
     """Return the smallest, the largest and the last reading of each interval."""
     await read.one(runs, query.run_id)
-    reader = observation_reader(read)
+    reader = present(read.readers.observations)
     since, until = query.since, query.until
     if since is None or until is None:
         if (span := await reader.span(query.run_id)) is None:

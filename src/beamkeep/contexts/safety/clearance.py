@@ -14,6 +14,7 @@ from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
 from beamkeep.contexts.run.run import RunNotFoundError, runs
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import PLACES
 from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
@@ -33,7 +34,6 @@ from beamkeep.kernel import (
     MayContainPersonalData,
     NotFound,
     Period,
-    Reader,
     Record,
     reads,
     replace,

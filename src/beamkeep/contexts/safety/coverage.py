@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from beamkeep.kernel import Reader
+from beamkeep.contexts.seams.installation import Reader
 
 from .clearance import IN_FORCE, Clearance, ListClearances, clearances
 

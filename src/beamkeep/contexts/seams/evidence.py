@@ -7,7 +7,7 @@ from uuid import UUID
 
 from annotated_types import Ge, Le
 
-from beamkeep.kernel import Page, Reader, Record
+from beamkeep.kernel import AnyReader, Page, Record
 from beamkeep.schemas import JsonObject
 
 MOST_MINUTES = 10_080
@@ -82,12 +82,14 @@ class VerifiedEvidence(Record):
 class EvidenceReader(Protocol):
     """Reads the evidence of decisions for one question."""
 
-    async def page(self, query: ListDecisionEvidence, read: Reader) -> tuple[DecisionEvidence, ...]:
+    async def page(
+        self, query: ListDecisionEvidence, read: AnyReader
+    ) -> tuple[DecisionEvidence, ...]:
         """Return a page of the evidence, newest first, and the first row after it."""
         ...
 
     async def verify(
-        self, query: VerifyDecisionEvidence, read: Reader
+        self, query: VerifyDecisionEvidence, read: AnyReader
     ) -> tuple[VerifiedEvidence, ...]:
         """Return a page of verdicts, newest first, and the first row after it."""
         ...

@@ -1,4 +1,4 @@
-"""What rules and reads may know of the deployment they run in."""
+"""What rules and reads know of the deployment they run in, and what they can ask there."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import Reader, Record
+from beamkeep.kernel import CallReader, Record
 from beamkeep.schemas import Json, JsonObject
 
 from .agent_records import AgentRecords
@@ -46,7 +46,7 @@ class JobEntry(Record):
     """Whether steps that are not of a recipe may use it, too."""
 
 
-class Installation(Record):
+class Facts(Record):
     """What a rule or a read may need to know of its deployment."""
 
     facility_code: str = "local"
@@ -80,34 +80,20 @@ class Installation(Record):
     advisors: frozenset[str] = frozenset({"grid_walk"})
     service_url: str = "http://127.0.0.1:8000"
     """The address at which the service is reached."""
-    events: EventReader | None = None
-    """The log of all events, for reads."""
-    directory: NameReader | None = None
-    """Where objects of every kind are found by name."""
     receivers: ReceiverHosts = ReceiverHosts()
     """The hosts that subscriptions may send to."""
-    secrets: SecretKeeper | None = None
-    """Keeps the secrets of subscriptions; without it, no subscription can be registered."""
     custody_rules: CustodyRules = CustodyRules()
     """How many verified copies of a dataset must stay, by intent."""
     discard_needs_two: bool = False
     """Whether who releases production data from its dates cannot discard it."""
     transfer_accounts: frozenset[UUID] = frozenset()
     """The service accounts that may report what a transfer compared."""
-    custody: CustodyReader | None = None
-    """Where datasets are found by how they are kept."""
-    lineage: LineageReader | None = None
-    """Where the edges of provenance are walked."""
     data_places: DataPlaces = DataPlaces()
     """Which directories of data belong to whom."""
     reads_layouts: bool = False
     """Whether the service can find the layout of data files."""
     scan_timezone: str | None = None
     """The time zone of times in scan files that have no offset, by its IANA name."""
-    agent_records: AgentRecords | None = None
-    """Where the calls of agents are summed, and their decisions are found."""
-    observations: ObservationReader | None = None
-    """Where the observations of runs are summed and thinned out."""
     agent_runtimes: Mapping[str, bool] = {}
     """Whether the settings let the runtime of each kind of agent work."""
     model_providers: frozenset[str] = frozenset()
@@ -118,49 +104,41 @@ class Installation(Record):
     """How long a proposal can be approved."""
     proposals_open_most: int = 50
     """How many proposals of one proposer can be open."""
-    evidence: EvidenceReader | None = None
-    """Where the evidence of decisions is read."""
-    evidence_window: timedelta = timedelta(minutes=60)
-    """How long before a decision of an agent the answers lie that count as its evidence."""
-    witness: WitnessReader | None = None
-    """Where checkpoints of the log, and proofs of events, are read."""
     import_max_age: timedelta = timedelta(days=7)
     """How old an artifact of a peer may be when it is imported."""
     timezone: str = "UTC"
     """The time zone of the facility, by its IANA name."""
 
 
-def installation(read: Reader) -> Installation:
-    """Return what is known of the deployment; raise `TypeError` if the reader has another type."""
-    known = read.deployment
-    if not isinstance(known, Installation):
-        raise TypeError(f"A reader of contexts has an Installation, not a {type(known).__name__}.")
-    return known
+class Readers(Record):
+    """What a read can ask in its deployment, besides events and lists."""
+
+    events: EventReader | None = None
+    """The log of all events, for reads."""
+    directory: NameReader | None = None
+    """Where objects of every kind are found by name."""
+    secrets: SecretKeeper | None = None
+    """Keeps the secrets of subscriptions; without it, no subscription can be registered."""
+    custody: CustodyReader | None = None
+    """Where datasets are found by how they are kept."""
+    lineage: LineageReader | None = None
+    """Where the edges of provenance are walked."""
+    agent_records: AgentRecords | None = None
+    """Where the calls of agents are summed, and their decisions are found."""
+    observations: ObservationReader | None = None
+    """Where the observations of runs are summed and thinned out."""
+    evidence: EvidenceReader | None = None
+    """Where the evidence of decisions is read."""
+    witness: WitnessReader | None = None
+    """Where checkpoints of the log, and proofs of events, are read."""
 
 
-def lineage_reader(read: Reader) -> LineageReader:
-    """Return where the deployment keeps the edges of provenance; raise `TypeError` if nowhere."""
-    if (reader := installation(read).lineage) is None:
-        raise TypeError("The deployment has no edges of provenance.")
-    return reader
+type Reader = CallReader[Facts, Readers]
+"""Reads for one call, in a deployment."""
 
 
-def agent_records(read: Reader) -> AgentRecords:
-    """Return where the work of agents is summed and found; raise `TypeError` if nowhere."""
-    if (reader := installation(read).agent_records) is None:
-        raise TypeError("The deployment keeps no records of agents.")
-    return reader
-
-
-def observation_reader(read: Reader) -> ObservationReader:
-    """Return where the observations of runs are summed; raise `TypeError` if nowhere."""
-    if (reader := installation(read).observations) is None:
-        raise TypeError("The deployment does not sum the observations of runs.")
-    return reader
-
-
-def witness_reader(read: Reader) -> WitnessReader:
-    """Return where checkpoints of the log are read; raise `TypeError` if nowhere."""
-    if (reader := installation(read).witness) is None:
-        raise TypeError("The deployment has no checkpoints.")
+def present[T](reader: T | None) -> T:
+    """Return a reader. Raise TypeError when the deployment has none."""
+    if reader is None:
+        raise TypeError("The deployment has no such reader.")
     return reader

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from beamkeep.kernel import Query, Reader, Record
+from beamkeep.kernel import AnyReader, Query, Record
 
 MOST_KINDS, MOST_IDS = 50, 50
 
@@ -55,10 +55,10 @@ class ResolveNames(Query):
 class NameReader(Protocol):
     """Searches and names objects for one question."""
 
-    async def search(self, query: Search, read: Reader) -> SearchedObjects:
+    async def search(self, query: Search, read: AnyReader) -> SearchedObjects:
         """Return the objects that the caller may see, the best matches first."""
         ...
 
-    async def named(self, ids: Iterable[UUID], read: Reader) -> Mapping[UUID, ObjectName]:
+    async def named(self, ids: Iterable[UUID], read: AnyReader) -> Mapping[UUID, ObjectName]:
         """Return the names of those of the objects that the caller may see."""
         ...

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from beamkeep.kernel import Reader, Record, Table
+from beamkeep.kernel import AnyReader, Record, Table
 
 ASSET_TREE = "asset-tree"
 """The lock of the tree: two moves at the same time could make a cycle."""
@@ -54,7 +54,7 @@ def upwards[T: TreeNode](start: UUID, known: Mapping[UUID, T]) -> list[T]:
     return list(met.values())
 
 
-async def with_all_below(asset_id: UUID, read: Reader) -> Set[UUID]:
+async def with_all_below(asset_id: UUID, read: AnyReader) -> Set[UUID]:
     """Return the ids of an asset and of all assets below it."""
     level = found = frozenset({asset_id})
     while level:
@@ -68,7 +68,7 @@ class FacilityScope(Record):
     facility_scope: str | None
 
 
-async def facility_scopes(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, FacilityScope]:
+async def facility_scopes(ids: Sequence[UUID], read: AnyReader) -> Mapping[UUID, FacilityScope]:
     """Return the facility code of the root above each asset."""
     places = await read.above(PLACES, ids)
     return {id: FacilityScope(upwards(id, places)[-1].facility_code) for id in ids}

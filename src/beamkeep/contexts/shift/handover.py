@@ -28,13 +28,13 @@ from beamkeep.contexts.run.refused import REFUSED_STARTS
 from beamkeep.contexts.run.run import ENDS, Run, RunAdjusted, RunHeld, RunResumed, RunStarted, runs
 from beamkeep.contexts.safety import clearance
 from beamkeep.contexts.safety.clearance import Clearance, ClearanceStatus, clearances
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import facility_scopes
 from beamkeep.contexts.supply import supply
 from beamkeep.contexts.supply.supply import Supply, supplies
 from beamkeep.contexts.trust import visit
 from beamkeep.contexts.trust.visit import Visit, visits
-from beamkeep.kernel import Aggregate, Event, Fresh, Invalid, Reader, Record, answers, replace
+from beamkeep.kernel import Aggregate, Event, Fresh, Invalid, Record, answers, replace
 from beamkeep.kernel.values import Timestamp
 
 from . import open_items
@@ -237,7 +237,7 @@ class ShiftLog(Record):
         used = sorted({id for each in found.values() for id in _asset_ids(each)})
         scopes = await facility_scopes(used, self.read)
         standing = {id: scope.facility_scope for id, scope in scopes.items()}
-        own = installation(self.read).facility_code
+        own = self.read.facts.facility_code
         codes = {id: _facility_codes(each, standing, own) for id, each in found.items()}
         return {id: each for id, each in found.items() if not self.codes.isdisjoint(codes[id])}
 

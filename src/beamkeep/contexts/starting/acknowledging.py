@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from beamkeep.contexts.caution.caution import Caution, CautionSeverity, cautions
 from beamkeep.contexts.run.run import AcknowledgedCaution, CautionTarget
-from beamkeep.kernel import Reader
+from beamkeep.contexts.seams.installation import Reader
 
 MOST_CAUTIONS = 200
 SHOWN = frozenset({CautionSeverity.CAUTION, CautionSeverity.WARNING})

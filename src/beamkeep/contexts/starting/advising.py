@@ -15,9 +15,10 @@ from beamkeep.contexts.equipment.asset import AssetCondition, AssetLifecycle, as
 from beamkeep.contexts.operation.procedure import procedures
 from beamkeep.contexts.run.run import StartAdvisory, runs
 from beamkeep.contexts.safety.clearance import clearances
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
-from beamkeep.kernel import NOT_SHOWN, Reader
+from beamkeep.kernel import NOT_SHOWN
 
 from .checks import RunPreconditions
 from .gates import StartFact, clearance_fact, fact

@@ -13,9 +13,9 @@ from beamkeep.contexts.recipe.plan import Plan, PlanMethod, carried_parameters, 
 from beamkeep.contexts.recipe.practice import Practice, practices
 from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run
 from beamkeep.contexts.safety.clearance import Clearance
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.subject.subject import Subject, subjects
-from beamkeep.kernel import NOT_SHOWN, Cannot, Reader, Record, replace
+from beamkeep.kernel import NOT_SHOWN, Cannot, Record, replace
 from beamkeep.schemas import JsonObject, merge_patch
 from beamkeep.schemas.bounds import require_bounded
 
@@ -98,7 +98,7 @@ async def run_ground(
     if subject and not await read.visible(subjects, [subject.id]):
         subject = replace(subject, name=NOT_SHOWN)
     clearances = None
-    if installation(read).require_run_clearance:
+    if read.facts.require_run_clearance:
         clearances = await gates.covering_clearances(subject_id, work.ancestry, read)
     return RunGround(work, subject, clearances)
 

@@ -62,14 +62,13 @@ from beamkeep.contexts.recipe.steps import (
     reference,
     references,
 )
-from beamkeep.contexts.seams.installation import Installation, installation
+from beamkeep.contexts.seams.installation import Facts, Reader
 from beamkeep.contexts.seams.routes import route_of, write_findings
 from beamkeep.kernel import (
     WORK,
     Call,
     Cannot,
     Invalid,
-    Reader,
     Record,
     SideWrite,
     Work,
@@ -207,7 +206,7 @@ class ConductGround(Record):
     """The steps of a conduct, and everything that its request depends on."""
 
     steps: PinnedSteps
-    here: Installation
+    here: Facts
     channels: tuple[str, ...]
     """The addresses that the steps may write, in order."""
     busy: tuple[ConductChannel, ...]
@@ -245,7 +244,7 @@ async def _ground(
     closing_only: bool = False,
 ) -> ConductGround:
     await require_decision(command.decided_by_decision_id, read)
-    pinned, here = await read.rows(PROCEDURE_STEPS, procedure_id=procedure.id), installation(read)
+    pinned, here = await read.rows(PROCEDURE_STEPS, procedure_id=procedure.id), read.facts
     steps = pinned[0] if pinned else asked
     channels = _channels(replace(steps, steps=()) if closing_only else steps, here)
     return ConductGround(
@@ -261,7 +260,7 @@ async def require_conductable(
     procedure: Procedure, steps: PinnedSteps, read: Reader, *, is_closing: bool
 ) -> None:
     """Raise the refusal of the first start gate that a conduct does not pass now."""
-    channels = _channels(steps, installation(read))
+    channels = _channels(steps, read.facts)
     start = await _start(procedure, channels, read, is_start=False)
     require_startable(start, is_closing=is_closing)
 
@@ -269,18 +268,18 @@ async def require_conductable(
 async def _start(
     procedure: Procedure, channels: Iterable[str], read: Reader, *, is_start: bool = True
 ) -> ProcedurePreconditions:
-    routes = [route_of(installation(read).routes, address) for address in channels]
+    routes = [route_of(read.facts.routes, address) for address in channels]
     moved = {route.asset_id for route in routes if route and route.asset_id}
     return await procedure_preconditions(procedure, moved, read, is_start=is_start)
 
 
-def _channels(steps: PinnedSteps, here: Installation) -> tuple[str, ...]:
+def _channels(steps: PinnedSteps, here: Facts) -> tuple[str, ...]:
     """Return the addresses that steps may write, in order."""
     every = (*steps.steps, *steps.closing_steps)
     return tuple(sorted({address for step in every for address in _writes(step, here)}))
 
 
-def _writes(step: RecipeStep, here: Installation) -> tuple[str, ...]:
+def _writes(step: RecipeStep, here: Facts) -> tuple[str, ...]:
     match step:
         case RecipeSetpointStep():
             return (step.address,)
@@ -575,7 +574,7 @@ def _require_executable(
         raise ConductNotExecutableError(" ".join(found), findings=found)
 
 
-def _findings(step: RecipeStep, here: Installation, *, is_inline: bool) -> Iterator[str]:
+def _findings(step: RecipeStep, here: Facts, *, is_inline: bool) -> Iterator[str]:
     match step:
         case RecipeActionStep(name=name):
             entry = next((each for each in here.actions if each.name == name), None)

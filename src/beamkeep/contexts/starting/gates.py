@@ -11,10 +11,11 @@ from beamkeep.contexts.enclosure.gate import EnclosurePermit, permits
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, with_all_above
 from beamkeep.contexts.safety.clearance import IN_FORCE, Clearance, ClearanceStatus, clearances
 from beamkeep.contexts.safety.coverage import clearances_covering
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.subject.subject import Subject, SubjectStatus
 from beamkeep.contexts.supply.gate import Coverage, SupplyInScope, coverage
 from beamkeep.contexts.supply.supply import SupplyStatus
-from beamkeep.kernel import NOT_SHOWN, Cannot, Reader, Record, Refusal, replace
+from beamkeep.kernel import NOT_SHOWN, Cannot, Record, Refusal, replace
 
 from .acknowledging import shown
 

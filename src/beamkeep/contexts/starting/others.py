@@ -7,7 +7,7 @@ from beamkeep.contexts.operation import procedure
 from beamkeep.contexts.operation.procedure import ListProcedures, Procedure, procedures
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import ListRuns, Run, runs
-from beamkeep.kernel import Reader
+from beamkeep.contexts.seams.installation import Reader
 
 from .gates import StartFact
 

@@ -20,7 +20,8 @@ from beamkeep.contexts.operation.procedure import (
 from beamkeep.contexts.recipe.capability import Capability, capabilities
 from beamkeep.contexts.recipe.method import methods
 from beamkeep.contexts.run.run import Run, StartAdvisory, runs
-from beamkeep.kernel import Call, Cannot, Reader, Record, Reply
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Call, Cannot, Record, Reply
 
 from . import gates
 from .acknowledging import ShownCaution, acknowledgement, shown_again

@@ -7,8 +7,9 @@ from annotated_types import MaxLen
 
 from beamkeep.contexts.calibration.calibration import CalibrationRevisionNotFoundError
 from beamkeep.contexts.recipe.plan import plans
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Fresh, Reader, Record, answers
+from beamkeep.kernel import Fresh, Record, answers
 
 from .acknowledging import ShownCaution, as_shown
 from .advising import run_advisories

@@ -15,7 +15,8 @@ from beamkeep.contexts.run.run import (
     decided,
     runs,
 )
-from beamkeep.kernel import Call, Cannot, Reader
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Call, Cannot
 from beamkeep.kernel.values import Reason, Trimmed
 
 from .checks import RunGround, run_ground, surrounding_gates, used_gates

@@ -21,10 +21,11 @@ from beamkeep.contexts.run import run
 from beamkeep.contexts.run.refused import refused_start
 from beamkeep.contexts.run.run import InvalidRunParametersError, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import inserted
 from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Blank, Call, Cannot, Command, Insert, Invalid, Reader, Record
+from beamkeep.kernel import Blank, Call, Cannot, Command, Insert, Invalid, Record
 from beamkeep.kernel.values import Name, References, Trimmed
 from beamkeep.schemas import JsonObject
 

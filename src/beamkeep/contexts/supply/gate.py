@@ -6,9 +6,9 @@ from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import Asset
 from beamkeep.contexts.federation.facility import facilities, facility_by_code
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.trust.freshness import as_stale, is_stale
-from beamkeep.kernel import Reader, Record
+from beamkeep.kernel import Record
 
 from .supply import (
     IN_USE,
@@ -103,7 +103,7 @@ async def as_counted(ids: Iterable[UUID], read: Reader) -> Sequence[SupplyInScop
     """Return these supplies with the status that counts."""
     found = await read.many(supplies, ids)
     rows = await read.rows(SUPPLY_FRESHNESS, supply_id={*found}) if found else ()
-    stale_after = installation(read).stale_after
+    stale_after = read.facts.stale_after
     silent_for = {row.supply_id: row.age for row in rows if is_stale(row.age, stale_after)}
     return [SupplyInScope(each, silent_for.get(id)) for id, each in found.items()]
 
@@ -114,5 +114,5 @@ async def scope_of(assets: Mapping[UUID, Asset], read: Reader) -> SupplyScope:
     for facility in [await facility_by_code(code, read) for code in sorted(codes)]:
         if facility.parent_id is not None:
             codes.add((await read.one(facilities, facility.parent_id)).code)
-    own = {installation(read).facility_code}
+    own = {read.facts.facility_code}
     return SupplyScope(frozenset(codes if assets else own), frozenset(assets))

@@ -13,7 +13,7 @@ from beamkeep.contexts.access.actor import ActorNotFoundError, AdministratorRequ
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import facility_scopes
 from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.trust import monitors, trigger
@@ -33,7 +33,6 @@ from beamkeep.kernel import (
     Insert,
     Listing,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     Table,
@@ -344,7 +343,7 @@ def register_supply(
 async def silent(supply: Supply, command: MarkSupplyAvailable, read: Reader) -> bool:
     """Return whether the last report of the supply's observer is stale."""
     rows = await read.rows(SUPPLY_FRESHNESS, supply_id=supply.id)
-    return any(is_stale(row.age, installation(read).stale_after) for row in rows)
+    return any(is_stale(row.age, read.facts.stale_after) for row in rows)
 
 
 def mark_supply_available(

@@ -14,8 +14,8 @@ from beamkeep.contexts.access.actor import (
     login_pair,
 )
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.kernel import ActorKind, Reader, Record, SurfaceKind, replace
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import ActorKind, Record, SurfaceKind, replace
 
 from . import policy
 from .grants import POLICY_GRANTS, GrantExceedsOwnError, is_administrator, require_held
@@ -37,7 +37,7 @@ async def administrators(read: Reader) -> list[AdministratorAccess]:
 
     People log in on the HTTP surface; a permission on another one lets nobody in who is locked out.
     """
-    here, surface_id = installation(read), SURFACES[SurfaceKind.HTTP]
+    here, surface_id = read.facts, SURFACES[SurfaceKind.HTTP]
     grants = await read.rows(POLICY_GRANTS, surface_id=surface_id, unrestricted=True)
     ids = {grant.principal_id for grant in grants}
     standings = await read.rows(STANDINGS, principal_id=ids)
@@ -126,7 +126,7 @@ async def confirmed_target(
 
 async def new_logins(command: RegisterActor, read: Reader) -> NewLogins:
     """Return what the logins of a new actor need."""
-    key = installation(read).login_key
+    key = read.facts.login_key
     # Without logins nobody can call as the actor, whoever registers it.
     everything = bool(command.identities) and await permitted_everything(read)
     return NewLogins(key, permitted_everything=everything)

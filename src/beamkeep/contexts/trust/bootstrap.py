@@ -22,7 +22,7 @@ from beamkeep.contexts.access.profile import (
     SYSTEM,
     digest_of,
 )
-from beamkeep.contexts.seams.installation import installation
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     EVERY_COMMAND,
     ActorKind,
@@ -30,7 +30,6 @@ from beamkeep.kernel import (
     Event,
     ObjectScope,
     Outcome,
-    Reader,
     Record,
     SideWrite,
     SurfaceKind,
@@ -112,7 +111,7 @@ async def administrator(person: Administrator, call: CallFor, read: Reader) -> l
         registration = [settled] if settled else []
     else:
         command, new = RegisterActor(name=person.name, identities=(login,)), call(None)
-        given = NewLogins(installation(read).login_key, permitted_everything=True)
+        given = NewLogins(read.facts.login_key, permitted_everything=True)
         registration = [register_actor(command, given, new)]
         actor_id = new.new_id
     return [*registration, *(o for _, o in _everything("Administrators", actor_id, call))]
@@ -126,7 +125,7 @@ async def _settled_logins(
     Otherwise whoever bound one of the others would be an administrator too.
     """
     actor, now = await read.one(actors, actor_id), call(None).now
-    key, settled = installation(read).login_key, list[Event | SideWrite]()
+    key, settled = read.facts.login_key, list[Event | SideWrite]()
     for row in await read.rows(IDENTITIES, actor_id=actor_id):
         pair = row.issuer, row.subject
         login = BoundLogin(row.issuer, digest_of(key, actor_id, *pair))

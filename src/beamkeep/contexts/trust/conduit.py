@@ -3,6 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.kernel import (
     DENIALS,
     Aggregate,
@@ -16,7 +17,6 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Page,
-    Reader,
     Record,
     entries,
     reads,

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
-from beamkeep.contexts.seams.installation import installation
-from beamkeep.kernel import Reader, Record, Table
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Record, Table
 
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
@@ -37,7 +37,7 @@ async def reports[R: Stamped](
     """Return the last report about each of these ids, and whether the report is stale."""
     if read.shows_past:
         return dict.fromkeys(ids, NOT_KEPT)
-    id_column, stale_after = of.key[0], installation(read).stale_after
+    id_column, stale_after = of.key[0], read.facts.stale_after
     heard: dict[UUID, Reported] = {
         getattr(row, id_column): Reported(row.last_reported_at, is_stale(row.age, stale_after))
         for row in await read.rows(of, **{id_column: {*ids}})

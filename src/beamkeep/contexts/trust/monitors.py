@@ -5,7 +5,8 @@ from uuid import UUID
 
 from beamkeep.contexts.access.actor import Actor, actors, require_administrator
 from beamkeep.contexts.access.profile import MONITOR
-from beamkeep.kernel import ActorKind, Call, Cannot, Reader, Record, Refusal
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import ActorKind, Call, Cannot, Record, Refusal
 
 from .administrators import permitted_everything
 from .grants import require_all_confirmed

@@ -8,6 +8,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors, administrator_lock
 from beamkeep.contexts.access.profile import STANDINGS
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.kernel import (
     EVERY_COMMAND,
@@ -28,7 +29,6 @@ from beamkeep.kernel import (
     NotFound,
     ObjectScope,
     Query,
-    Reader,
     Record,
     SideWrite,
     answers,

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import (
     Aggregate,
@@ -17,7 +18,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     SurfaceKind,
     Table,

@@ -9,6 +9,7 @@ from uuid import UUID
 from annotated_types import MaxLen
 from pydantic import Field
 
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.kernel import (
     Aggregate,
@@ -22,7 +23,6 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     SideWrite,
     reads,

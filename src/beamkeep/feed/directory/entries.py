@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.kernel import View
 from beamkeep.kernel.values import folded
 from beamkeep.runtime.rows import Row
@@ -12,7 +12,7 @@ from beamkeep.runtime.rows import Row
 MOST_NAME, MOST_FOLDED, MOST_WORDS = 200, 500, 4_000
 """How many characters are kept: an index entry of PostgreSQL has at most 2,704 bytes."""
 TAIL_DIGITS = 8
-OWN_SITE = Installation().facility_code
+OWN_SITE = Facts().facility_code
 
 
 class Entry(NamedTuple):

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from beamkeep.contexts.access import profile
 from beamkeep.contexts.access.actor import actors
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.names import FoundObject, ObjectName, Search, SearchedObjects
-from beamkeep.kernel import Catalogue, ObjectScope, Reader
+from beamkeep.kernel import Catalogue, ObjectScope
 from beamkeep.kernel.values import folded
 from beamkeep.runtime.fair_shares import FairShares
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import with_all_above
 from beamkeep.contexts.run.run import Run
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.supply.gate import scope_of
 from beamkeep.contexts.supply.supply import (
     IN_USE,
@@ -16,7 +17,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
     supplies,
 )
-from beamkeep.kernel import Reader, Record
+from beamkeep.kernel import Record
 
 from .histories import Histories
 

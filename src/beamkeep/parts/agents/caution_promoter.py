@@ -14,7 +14,8 @@ from beamkeep.contexts.caution.promotion import (
     proposal,
 )
 from beamkeep.contexts.decision.decision import Decision
-from beamkeep.kernel import Reader, Record, Refusal
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Record, Refusal
 from beamkeep.schemas import Json
 
 from .resolution import AgentIdentity, Resolution

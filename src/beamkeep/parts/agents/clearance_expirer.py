@@ -10,7 +10,7 @@ from beamkeep.contexts.safety.clearance import (
     ExpireClearance,
     ListClearances,
 )
-from beamkeep.kernel import Reader
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.schemas import Json
 
 from .resolution import AgentIdentity, Resolution

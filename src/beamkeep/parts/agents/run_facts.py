@@ -9,8 +9,9 @@ from beamkeep.contexts.equipment.asset import Asset, with_all_above
 from beamkeep.contexts.recipe.method import methods
 from beamkeep.contexts.run import run as run_context
 from beamkeep.contexts.run.run import Run, runs
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.supply.gate import coverage
-from beamkeep.kernel import Event, MayContainPersonalData, Reader, Record
+from beamkeep.kernel import Event, MayContainPersonalData, Record
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import Json, JsonObject
 

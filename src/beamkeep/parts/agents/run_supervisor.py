@@ -18,8 +18,9 @@ from beamkeep.contexts.run.run import (
     StopRun,
     runs,
 )
+from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.supply.supply import ListSupplies
-from beamkeep.kernel import Reader, Record
+from beamkeep.kernel import Record
 from beamkeep.schemas import Json
 
 from .beam import BEAM, LOST, BeamState, beam_of

@@ -9,7 +9,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.seeded import seeds as seeded_agents
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust.bootstrap import CallFor
 from beamkeep.kernel import replace
 from beamkeep.parts.wiring import Core, Grounds, Seeded, Wiring
@@ -48,7 +48,7 @@ def seeds(own: AgentSettings, call: CallFor) -> Iterable[Seeded]:
     return seeded_agents(call, own.language_model())
 
 
-def facts(own: AgentSettings, here: Installation) -> Installation:
+def facts(own: AgentSettings, here: Facts) -> Facts:
     """Let rules know which agents work, and with which models."""
     return replace(
         here,
@@ -65,14 +65,15 @@ def facts(own: AgentSettings, here: Installation) -> Installation:
     )
 
 
-def readers(grounds: Grounds, own: AgentSettings, here: Installation) -> Installation:
+def readers(grounds: Grounds, own: AgentSettings, here: Readers) -> Readers:
     """Let reads sum what agents did, and show what agents had been answered."""
     store = grounds.store
     replay = Replay(store, grounds.sessions, CATALOGUE, release=RELEASE)
+    window = timedelta(minutes=own.evidence_window_minutes)
     return replace(
         here,
         agent_records=PostgresAgentRecords(grounds.commands),
-        evidence=DecisionEvidenceReader(store, CATALOGUE, replay, window=here.evidence_window),
+        evidence=DecisionEvidenceReader(store, CATALOGUE, replay, window=window),
     )
 
 

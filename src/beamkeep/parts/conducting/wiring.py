@@ -6,9 +6,9 @@ from datetime import timedelta
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.lease import PostgresLease
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.kernel import replace
-from beamkeep.parts.wiring import Core, Grounds, Wiring
+from beamkeep.parts.wiring import Core, Wiring
 from beamkeep.workers.leases import CONDUCT
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.supervision import Loop, while_held
@@ -27,16 +27,15 @@ from .sources import control_system
 from .walking import Walker
 
 
-def facts(own: ConductingSettings, here: Installation) -> Installation:
-    """Let rules know the routes and jobs of the deployment."""
-    jobs = tuple(job.entry for job in own.compute_jobs)
-    return replace(here, routes=own.control_routes, jobs=jobs)
-
-
-def readers(grounds: Grounds, own: ConductingSettings, here: Installation) -> Installation:
-    """Let rules know the actions and advisors that are installed."""
-    actions = tuple(each.entry for each in registered_actions().values())
-    return replace(here, actions=actions, advisors=frozenset(registered_advisors()))
+def facts(own: ConductingSettings, here: Facts) -> Facts:
+    """Let rules know the routes and jobs of the deployment, and what is installed for them."""
+    return replace(
+        here,
+        routes=own.control_routes,
+        jobs=tuple(job.entry for job in own.compute_jobs),
+        actions=tuple(each.entry for each in registered_actions().values()),
+        advisors=frozenset(registered_advisors()),
+    )
 
 
 def loops(core: Core, own: ConductingSettings) -> Sequence[Loop]:
@@ -98,4 +97,4 @@ def _observers(core: Core, own: ConductingSettings) -> list[Loop]:
     return [while_held(PostgresLease(core.url, "observer", [0]), "observers", observer.run)]
 
 
-WIRING = Wiring(ConductingSettings, facts=facts, readers=readers, loops=loops)
+WIRING = Wiring(ConductingSettings, facts=facts, loops=loops)

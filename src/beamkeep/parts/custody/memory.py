@@ -9,7 +9,7 @@ from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy
 from beamkeep.contexts.data.judging import CustodyRow, custody_row, totals_of
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
-from beamkeep.kernel import Reader
+from beamkeep.contexts.seams.installation import Reader
 
 from .watching import as_if_up
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from beamkeep.adapters.files.data_roots import root_faults
 from beamkeep.contexts.data.check import CHECKING, FindLayout
 from beamkeep.contexts.seams.custody_rules import CustodyRules
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.kernel import replace
 from beamkeep.parts.wiring import Core, Grounds, Wiring
 from beamkeep.runtime.clock import now
@@ -18,7 +18,7 @@ from .settings import CustodySettings
 from .watching import CustodyWatch
 
 
-def facts(own: CustodySettings, here: Installation) -> Installation:
+def facts(own: CustodySettings, here: Facts) -> Facts:
     """Let rules know how many copies of data must stay."""
     return replace(
         here,
@@ -28,7 +28,7 @@ def facts(own: CustodySettings, here: Installation) -> Installation:
     )
 
 
-def readers(grounds: Grounds, own: CustodySettings, here: Installation) -> Installation:
+def readers(grounds: Grounds, own: CustodySettings, here: Readers) -> Readers:
     """Let reads find datasets by how they are kept."""
     return replace(here, custody=PostgresCustody(grounds.commands))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from beamkeep.contexts.federation.signatures import SignMessage
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.kernel import Record, replace
 from beamkeep.parts.wiring import Grounds, Wiring
 from beamkeep.runtime.dispatch import OutsideStep
@@ -13,7 +13,7 @@ from .settings import ExchangeSettings
 from .signers.signing import SigningStep, signer_of
 
 
-def facts(own: ExchangeSettings, here: Installation) -> Installation:
+def facts(own: ExchangeSettings, here: Facts) -> Facts:
     """Let rules know how old a record of a peer may be."""
     return replace(here, import_max_age=timedelta(days=own.import_max_age_days))
 

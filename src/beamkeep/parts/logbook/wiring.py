@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from beamkeep.contexts.decision.logbook import MIRRORING
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.kernel import replace
 from beamkeep.parts.wiring import Core, Wiring
 from beamkeep.runtime.clock import now
@@ -14,7 +14,7 @@ from .olog import OlogMirror
 from .settings import LogbookSettings
 
 
-def facts(own: LogbookSettings, here: Installation) -> Installation:
+def facts(own: LogbookSettings, here: Facts) -> Facts:
     """Let rules know whether entries are copied."""
     return replace(here, mirrors_logbooks=own.logbook_mirror is not None)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from beamkeep.contexts.data.external_id import MINTING
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.kernel import replace
 from beamkeep.parts.wiring import Core, Wiring
 from beamkeep.runtime.clock import now
@@ -18,7 +18,7 @@ from .settings import PublishingSettings
 MINTED_AT_ONCE = 4
 
 
-def facts(own: PublishingSettings, here: Installation) -> Installation:
+def facts(own: PublishingSettings, here: Facts) -> Facts:
     """Let rules know the addresses of pages and the prefix of DOIs."""
     return replace(
         here,

@@ -7,7 +7,7 @@ import structlog
 from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.contexts.data.check import FindLayout
 from beamkeep.contexts.data.scan_file import ReadScanFile
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.kernel import Record, replace
 from beamkeep.parts.wiring import Grounds, Wiring
 from beamkeep.runtime.dispatch import OutsideStep
@@ -21,7 +21,7 @@ from .validating import LayoutStep
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-def facts(own: ScanSettings, here: Installation) -> Installation:
+def facts(own: ScanSettings, here: Facts) -> Facts:
     """Let rules know whether layouts can be found, and the zone of times without an offset."""
     return replace(here, reads_layouts=bool(own.data_roots), scan_timezone=own.scan_timezone)
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.kernel import replace
-from beamkeep.parts.wiring import Core, Wiring
+from beamkeep.parts.wiring import Core, Grounds, Wiring
 from beamkeep.runtime.clock import now
 from beamkeep.workers.supervision import Loop
 
@@ -14,9 +14,14 @@ from .settings import SubscriptionSettings
 from .webhooks import HttpWebhooks
 
 
-def facts(own: SubscriptionSettings, here: Installation) -> Installation:
-    """Let rules know where subscriptions may send, and keep their secrets."""
-    return replace(here, receivers=own.receivers, secrets=own.secret_keeper())
+def facts(own: SubscriptionSettings, here: Facts) -> Facts:
+    """Let rules know where subscriptions may send."""
+    return replace(here, receivers=own.receivers)
+
+
+def readers(grounds: Grounds, own: SubscriptionSettings, here: Readers) -> Readers:
+    """Let rules keep the secrets of subscriptions."""
+    return replace(here, secrets=own.secret_keeper())
 
 
 def loops(core: Core, own: SubscriptionSettings) -> Sequence[Loop]:
@@ -36,4 +41,4 @@ def loops(core: Core, own: SubscriptionSettings) -> Sequence[Loop]:
     return [core.holder(DELIVERING, deliverer.walk, own.lease_times(MOST)).loop("deliveries")]
 
 
-WIRING = Wiring(SubscriptionSettings, facts=facts, loops=loops)
+WIRING = Wiring(SubscriptionSettings, facts=facts, readers=readers, loops=loops)

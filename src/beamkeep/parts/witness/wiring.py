@@ -8,7 +8,7 @@ import httpx2
 
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.lease import PostgresLease
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Readers
 from beamkeep.kernel import replace
 from beamkeep.parts.wiring import IDLE, Core, Grounds, Wiring
 from beamkeep.runtime.clock import now
@@ -28,7 +28,7 @@ from .settings import WitnessSettings
 from .signing import Witness
 
 
-def readers(grounds: Grounds, own: WitnessSettings, here: Installation) -> Installation:
+def readers(grounds: Grounds, own: WitnessSettings, here: Readers) -> Readers:
     """Let reads find checkpoints and proofs."""
     return replace(here, witness=PostgresWitnessReader(grounds.commands))
 

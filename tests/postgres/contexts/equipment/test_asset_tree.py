@@ -38,7 +38,7 @@ from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import CODEC, append, at
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import NOW
 from beamkeep.testing.postgres import connected, postgres_service
 from beamkeep.testing.service import by, call, enrol
@@ -310,7 +310,7 @@ async def patient_service(database: Database) -> AsyncGenerator[tuple[Service, P
     store = PostgresEventStore(patient, database.url())
     lists, cursor_key = PostgresLists(patient), await store.cursor_key()
     try:
-        yield compose(store, lists, cursor_key, installation=INSTALLATION), store
+        yield compose(store, lists, cursor_key, facts=FACTS), store
     finally:
         await patient.close()
 

@@ -23,7 +23,7 @@ from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database
-from beamkeep.testing.installation import INSTALLATION, ISSUER
+from beamkeep.testing.installation import FACTS, ISSUER
 from beamkeep.testing.postgres import connected
 from beamkeep.testing.service import call, memory_service
 from beamkeep.testing.waiting import until
@@ -120,7 +120,7 @@ async def patient_service(database: Database) -> AsyncGenerator[Service]:
     store = PostgresEventStore(patient, database.url())
     lists, cursor_key = PostgresLists(patient), await store.cursor_key()
     try:
-        yield compose(store, lists, cursor_key, installation=INSTALLATION)
+        yield compose(store, lists, cursor_key, facts=FACTS)
     finally:
         await patient.close()
 

@@ -26,14 +26,14 @@ from beamkeep.parts.agents.reactions import EventLoop
 from beamkeep.parts.agents.seeded_agents import caution_promotion
 from beamkeep.runtime.store import Envelope
 from beamkeep.testing.appends import append, at
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 
 from .instructions import instructions
 from .payloads import Attack, Payload, Victim, expanded
 
 PERSON = "Grace Hopperson"
 """Somebody who is named in every text that may contain personal data."""
-SECRETS = (INSTALLATION.login_key.decode(), "s" * 32)
+SECRETS = (FACTS.login_key.decode(), "s" * 32)
 MARKED = frozenset({"stop reason", "caution text"})
 """Carriers that models are shown only where the deployment allows it."""
 DAILY_TOKENS = 9_700

@@ -60,7 +60,7 @@ from beamkeep.kernel import (
     Standing,
     replace,
 )
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
@@ -81,7 +81,7 @@ OPERATIONS = tuple(
     for operation in (*actor.OPERATIONS, *administrators.OPERATIONS)
     if operation.aggregate is actor.actors
 )
-DIGEST = digest_of(INSTALLATION.login_key, ID, AT_DESY.issuer, AT_DESY.subject)
+DIGEST = digest_of(FACTS.login_key, ID, AT_DESY.issuer, AT_DESY.subject)
 HELD = Lock(ADMINISTRATORS)
 HERSELF = replace(CALL, principal_id=ID)
 

@@ -45,6 +45,7 @@ from beamkeep.contexts.agent.agent import (
     begin,
     shown,
 )
+from beamkeep.contexts.seams.installation import Readers
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.grants import POLICY_GRANTS, GrantExceedsOwnError
 from beamkeep.contexts.trust.policy import PolicyDefined
@@ -61,7 +62,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.parts.agents.memory_records import MemoryAgentRecords
 from beamkeep.testing.appends import CODEC
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ME, NEW, NOW, Past
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
@@ -146,12 +147,12 @@ async def test_an_agent_shows_why_the_settings_let_it_do_nothing(
     kind: str, is_on: bool | None, provider: str, told: tuple[bool | None, str | None]
 ):
     here = replace(
-        INSTALLATION,
+        FACTS,
         agent_runtimes={} if is_on is None else {kind: is_on},
         model_providers=frozenset({provider}),
-        agent_records=MemoryAgentRecords(MemoryStore(CODEC)),
     )
-    found = (await shown([ID], Past([replace(defined, kind=kind)], here)))[ID]
+    readers = Readers(agent_records=MemoryAgentRecords(MemoryStore(CODEC)))
+    found = (await shown([ID], Past([replace(defined, kind=kind)], here, readers)))[ID]
     assert (found.enabled, found.idle_because) == told
 
 

@@ -66,11 +66,11 @@ from beamkeep.contexts.data.distribution import (
 from beamkeep.contexts.data.distribution import begin as begin_copy
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm, DigestAlgorithm, Encoding
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import ActorKind, Event, Many, Refusal, replace
 from beamkeep.schemas import JsonObject
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
 from beamkeep.testing.scenario import Scenario
 
@@ -135,7 +135,7 @@ RECORD = RecordAttestation(
 )
 
 
-HERE: Installation = replace(INSTALLATION, transfer_accounts=frozenset({CALL.principal_id}))
+HERE: Facts = replace(FACTS, transfer_accounts=frozenset({CALL.principal_id}))
 BY_FTS = replace(CALL, principal_kind=ActorKind.SERVICE_ACCOUNT, surface_id=SURFACE)
 
 

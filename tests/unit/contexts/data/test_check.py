@@ -31,7 +31,7 @@ from beamkeep.contexts.data.distribution import (
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, Encoding
 from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkState, WorkTurn
 from beamkeep.kernel import WORK, Event, Fenced, SideWrite, Work, replace
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
 from beamkeep.testing.scenario import Scenario
 
@@ -59,7 +59,7 @@ AFTER = replace(CALL, now=LATER)
 END = EndDistributionCheck(distribution_id=COPY, kind=BYTES, check_id=CHECK, claim=3, owner=WORKER)
 
 
-READING = replace(INSTALLATION, reads_layouts=True)
+READING = replace(FACTS, reads_layouts=True)
 
 
 def given(*history: Event | SideWrite) -> Scenario:

@@ -69,7 +69,7 @@ from beamkeep.contexts.seams.custody_rules import (
     DatasetIntent,
     VerifiedBy,
 )
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.supply.supply import (
     SupplyDegraded,
     SupplyDeregistered,
@@ -80,7 +80,7 @@ from beamkeep.contexts.supply.supply import (
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import Event, Lock, replace
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
@@ -372,11 +372,11 @@ STRICT = CustodyRules(
     production=CustodyRule(verified_copies=2, distinct_supplies=2, outside=1, online=1)
 )
 AROUND = (
-    *facility(OWN, INSTALLATION.facility_code),
+    *facility(OWN, FACTS.facility_code),
     *facility(AREA, "hall-2", OWN),
     *facility(OTHER_SITE, "annex"),
     *facility(OTHER_AREA, "annex-hall", OTHER_SITE),
-    a_storage(NVME, INSTALLATION.facility_code),
+    a_storage(NVME, FACTS.facility_code),
     a_storage(HALL, "hall-2"),
     a_storage(CLOUD, "annex"),
     a_storage(TAPE, "annex-hall"),
@@ -386,7 +386,7 @@ promoted = DatasetPromoted(NOW, DATASET, "looked at by two")
 
 
 def given(*history: Part, rules: CustodyRules = STRICT) -> Scenario:
-    here: Installation = replace(INSTALLATION, custody_rules=rules)
+    here: Facts = replace(FACTS, custody_rules=rules)
     return Scenario(OPERATIONS, (*AROUND, *history), here)
 
 
@@ -496,13 +496,13 @@ def test_who_released_production_data_from_its_dates_discards_no_copy_of_it():
         NOW, DATASET, None, None, "over", released_by=CALL.principal_id
     )
     copies = (*kept(COPY, NVME), *kept(SECOND, HALL), *kept(THIRD, CLOUD))
-    both = replace(INSTALLATION, discard_needs_two=True)
+    both = replace(FACTS, discard_needs_two=True)
     past = (*AROUND, promoted, released, *copies)
     Scenario(OPERATIONS, past, both).when(DISCARD).refused(DatasetNeedsSecondPersonError)
     another = replace(CALL, principal_id=ABSENT)
     for scenario in (
         Scenario(OPERATIONS, past, both).when(DISCARD, call=another),
-        Scenario(OPERATIONS, past, INSTALLATION).when(DISCARD),
+        Scenario(OPERATIONS, past, FACTS).when(DISCARD),
         Scenario(OPERATIONS, (*AROUND, released, *copies), both).when(DISCARD),
     ):
         assert scenario.decided()[0] == discarded

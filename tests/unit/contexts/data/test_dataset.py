@@ -87,7 +87,7 @@ from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
 from beamkeep.kernel import Event, Many, Refusal, SideWrite, replace
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
@@ -444,7 +444,7 @@ def test_a_date_that_is_not_given_stays_and_null_removes_one():
 
 def test_who_released_production_data_from_its_dates_does_not_discard_it():
     released = replace(updated, retain_until=None, released_by=CALL.principal_id)
-    both = replace(INSTALLATION, discard_needs_two=True)
+    both = replace(FACTS, discard_needs_two=True)
     past = (*a_dataset(), promoted, released)
     Scenario(OPERATIONS, past, both).when(DISCARD).refused(DatasetNeedsSecondPersonError)
     prolonged = replace(updated, released_by=None)
@@ -453,7 +453,7 @@ def test_who_released_production_data_from_its_dates_does_not_discard_it():
     for scenario in (
         Scenario(OPERATIONS, past, both).when(DISCARD, call=another),
         Scenario(OPERATIONS, (*a_dataset(), released), both).when(DISCARD),
-        Scenario(OPERATIONS, past, INSTALLATION).when(DISCARD),
+        Scenario(OPERATIONS, past, FACTS).when(DISCARD),
     ):
         assert scenario.decided()[0] == discarded
 

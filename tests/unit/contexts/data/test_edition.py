@@ -107,14 +107,14 @@ from beamkeep.contexts.seams.custody_rules import ChecksumStrength
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkState, WorkTurn
 from beamkeep.kernel import WORK, ActorKind, Event, Fenced, SideWrite, Work, replace
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, NEW, NOW, Past
 from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
 ID, ADA, OTTO, WORKER = NEW, UUID(int=21), UUID(int=22), UUID(int=23)
 ONE, TWO = UUID(int=31), UUID(int=32)
-HERE = replace(INSTALLATION, doi_prefix="10.5072")
-NO_REGISTRY = replace(INSTALLATION, doi_prefix=None)
+HERE = replace(FACTS, doi_prefix="10.5072")
+NO_REGISTRY = replace(FACTS, doi_prefix=None)
 DOI = f"10.5072/{ID}"
 NXTOMO = "https://manual.nexusformat.org/classes/applications/NXtomo.html"
 

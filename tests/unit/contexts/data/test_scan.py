@@ -63,7 +63,7 @@ from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import CLAIMS, Claim, Event, Insert, claim_key, replace
 from beamkeep.parts.scans.reading import ScanReader
 from beamkeep.testing.data_root import data_root
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, NEW, NOW
 from beamkeep.testing.scenario import Scenario
 
@@ -149,7 +149,7 @@ def ingest(**more: Any) -> IngestScan:
 
 def when(command: IngestScan, reading: ScanReading | None = None, **installed: Any) -> Scenario:
     """Ingest a file that tells this."""
-    here = replace(INSTALLATION, **installed)
+    here = replace(FACTS, **installed)
     found = reading or a_reading()
     return Scenario(OPERATIONS, PAST, here).when(command, outside=lambda _: found)
 

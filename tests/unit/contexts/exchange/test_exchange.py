@@ -88,7 +88,7 @@ from beamkeep.contexts.federation.signatures import (
 )
 from beamkeep.kernel import Event, Insert, Refusal, SideWrite, replace
 from beamkeep.runtime.parsing import MalformedRequestError, parse, parse_body
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW, Past
 from beamkeep.testing.scenario import Scenario
 from beamkeep.testing.signing import key_check, public_key, sign, signed
@@ -337,7 +337,7 @@ def test_what_one_deployment_exports_another_imports():
         key_check_signature=key_check("own-1", OWN_CODE, "exchange-2", P.DATASET_EXCHANGE),
     )
     history = (own, peer, swapped, inbound, PermitActivated(NOW, IN))
-    there = replace(INSTALLATION, facility_code=PEER_CODE)
+    there = replace(FACTS, facility_code=PEER_CODE)
     what = msgspec.json.decode(msgspec.json.encode(reply))
     del what["exchange_id"]
     Scenario(exchange.OPERATIONS, history, there).when(importing(what)).decided()

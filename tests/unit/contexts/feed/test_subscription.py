@@ -50,6 +50,7 @@ from beamkeep.contexts.feed.subscription import (
     begin,
     evolve,
 )
+from beamkeep.contexts.seams.installation import Readers
 from beamkeep.contexts.seams.log import EventPage, ListEvents, UnknownEventTypeError
 from beamkeep.contexts.seams.receivers import NewSecret, ReceiverHosts
 from beamkeep.contexts.seams.work import WORK_TURNS, WorkTurn
@@ -65,7 +66,7 @@ from beamkeep.kernel import (
     claim_key,
     replace,
 )
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
@@ -103,13 +104,12 @@ class EndOfLog:
 
 
 HERE = replace(
-    INSTALLATION,
+    FACTS,
     receivers=ReceiverHosts(
         ("chat.lab.test", "plain.lab.test", "*.hooks.test:8443"), ("plain.lab.test",)
     ),
-    secrets=Keeper(),
-    events=EndOfLog(),
 )
+READERS = Readers(secrets=Keeper(), events=EndOfLog())
 registered = SubscriptionRegistered(
     occurred_at=NOW,
     subscription_id=ID,
@@ -160,7 +160,7 @@ SKIP = SkipDelivery(subscription_id=ID, event_id=EVENT, reason=" moot ")
 
 
 def given(*history: Event | SideWrite) -> Scenario:
-    return Scenario(OPERATIONS, history, HERE)
+    return Scenario(OPERATIONS, history, HERE, READERS)
 
 
 def registering(**changes: object) -> RegisterSubscription:
@@ -265,9 +265,10 @@ def test_the_host_is_shown_with_its_port_where_that_is_unusual():
 
 
 def test_a_deployment_without_a_key_has_no_subscriptions():
-    keyless = Scenario(OPERATIONS, (), replace(HERE, secrets=None))
+    no_keeper = replace(READERS, secrets=None)
+    keyless = Scenario(OPERATIONS, (), HERE, no_keeper)
     keyless.when(registering()).refused(SubscriptionCannotRegisterError, "SUBSCRIPTION_KEY_FILE")
-    held = Scenario(OPERATIONS, (registered, *BESIDE), replace(HERE, secrets=None))
+    held = Scenario(OPERATIONS, (registered, *BESIDE), HERE, no_keeper)
     held.when(ROTATE).refused(SubscriptionCannotRotateSecretError, "SUBSCRIPTION_KEY_FILE")
 
 
@@ -310,7 +311,8 @@ def test_a_subscription_goes_on_from_now_and_leaves_the_event_that_failed():
 
 
 def test_a_rotation_keeps_the_secret_before():
-    scenario = Scenario(OPERATIONS, (registered, *BESIDE), replace(HERE, secrets=Keeper(SECOND)))
+    readers = replace(READERS, secrets=Keeper(SECOND))
+    scenario = Scenario(OPERATIONS, (registered, *BESIDE), HERE, readers)
     both = replace(secrets, secret="1:whsec_2", previous="1:whsec_1", rotated_at=LATER)
     event = SubscriptionSecretRotated(LATER, ID, SECOND.secret_id)
     scenario.when(ROTATE, call=AFTER).then(event, SECRETS.replace(both), ShownSecret("whsec_2"))

@@ -20,7 +20,7 @@ from beamkeep.contexts.run.logbook import (
 )
 from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.kernel import WORK, ActorKind, Entries, Event, SideWrite, Work, replace
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
 from beamkeep.testing.scenario import Scenario
 
@@ -102,7 +102,7 @@ def test_nothing_is_written_about_a_run_that_does_not_exist():
 
 def test_an_entry_that_is_mirrored_is_written_with_its_work():
     work = WORK.insert(Work(uuid5(ENTRY, "logbook-mirror:run_logbook_entry"), MIRRORING, ENTRY))
-    mirroring = replace(INSTALLATION, mirrors_logbooks=True)
+    mirroring = replace(FACTS, mirrors_logbooks=True)
     Scenario(OPERATIONS, (decision, started), mirroring).when(NOTE, call=CALLED).then(
         written(note), work, LogbookEntryMade(ENTRY)
     )

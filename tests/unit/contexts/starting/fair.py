@@ -39,7 +39,7 @@ from beamkeep.contexts.safety.clearance import (
     ClearanceActivated,
     ClearanceRegistered,
 )
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.contexts.starting.start import StartRun
 from beamkeep.contexts.subject.subject import SubjectMounted, SubjectRegistered
@@ -58,7 +58,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent
 from beamkeep.schemas import JsonObject
 from beamkeep.testing.appends import CODEC, append, at
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import LATER, ME, NOW
 from beamkeep.testing.service import memory_service
 
@@ -76,7 +76,7 @@ CALIBRATION, REVISION, OTHER_REVISION = UUID(int=73), UUID(int=74), UUID(int=75)
 DUST, LEAK, HUM = UUID(int=80), UUID(int=81), UUID(int=82)
 
 CENTER: JsonObject = {"center": 1.5}
-REQUIRING = replace(INSTALLATION, require_run_clearance=True)
+REQUIRING = replace(FACTS, require_run_clearance=True)
 
 
 def energy_in(code: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def asset(
 ) -> tuple[Part, ...]:
     tier, code = AssetTier.DEVICE, None
     if parent_id is None:
-        tier, code = AssetTier.UNIT, INSTALLATION.facility_code
+        tier, code = AssetTier.UNIT, FACTS.facility_code
     return (
         AssetRegistered(NOW, id, name, tier, parent_id, code, family_ids, None, enclosure_id, ()),
         PLACES.insert(AssetPlace(id, parent_id, code)),
@@ -125,7 +125,7 @@ def followed(id: UUID = BEAM, age: timedelta = timedelta(0)) -> Insert:
 
 
 def supply(id: UUID, name: str, kind: str = "photon_beam") -> SupplyRegistered:
-    return SupplyRegistered(NOW, id, kind, name, INSTALLATION.facility_code, None)
+    return SupplyRegistered(NOW, id, kind, name, FACTS.facility_code, None)
 
 
 def moved(event: type[SupplyMoved], id: UUID = BEAM) -> SupplyMoved:
@@ -135,7 +135,7 @@ def moved(event: type[SupplyMoved], id: UUID = BEAM) -> SupplyMoved:
 def clearance(
     id: UUID, title: str, *bindings: Binding, valid_until: datetime | None = LATER
 ) -> ClearanceRegistered:
-    code = INSTALLATION.facility_code
+    code = FACTS.facility_code
     return ClearanceRegistered(
         NOW, id, "radiation", code, title, bindings, (), None, None, valid_until, None
     )
@@ -168,7 +168,7 @@ def revision(id: UUID, supersedes: UUID | None = None) -> tuple[Part, ...]:
 
 # A stage and a camera stand on a beamline, the stage in a hutch, the beamline in a hall.
 FAIR: dict[str, tuple[Part, ...]] = {
-    "site": facility(SITE, INSTALLATION.facility_code),
+    "site": facility(SITE, FACTS.facility_code),
     "capability": (
         CapabilityDefined(
             NOW,
@@ -217,10 +217,10 @@ FAIR: dict[str, tuple[Part, ...]] = {
         *asset(SHED, "Shed", None),
     ),
     "enclosures": (
-        enclosure.EnclosureRegistered(NOW, HALL, "Hall", INSTALLATION.facility_code),
+        enclosure.EnclosureRegistered(NOW, HALL, "Hall", FACTS.facility_code),
         observed(HALL, enclosure.PermitStatus.PERMITTED),
         heard(HALL),
-        enclosure.EnclosureRegistered(NOW, HUTCH, "Hutch", INSTALLATION.facility_code),
+        enclosure.EnclosureRegistered(NOW, HUTCH, "Hutch", FACTS.facility_code),
         observed(HUTCH, enclosure.PermitStatus.PERMITTED),
         heard(HUTCH),
     ),
@@ -265,7 +265,7 @@ START = StartRun(
 
 
 async def service_after(
-    parts: Iterable[Part], installation: Installation = REQUIRING
+    parts: Iterable[Part], facts: Facts = REQUIRING
 ) -> tuple[Service, MemoryStore]:
     """A service in memory that has such a past, at the time when it ends."""
     _, store = await memory_service()
@@ -283,7 +283,7 @@ async def service_after(
             reported_at = store.clock() - (part.row.age or timedelta(0))
             key = getattr(part.row, part.table.key[0])
             store.tables[part.table.name][key,] = replace(part.row, last_reported_at=reported_at)
-    return compose(store, store, b"k" * 32, installation=installation, clock=lambda: NOW), store
+    return compose(store, store, b"k" * 32, facts=facts, clock=lambda: NOW), store
 
 
 def past(*more: Part, without: Iterable[str] = ()) -> list[Part]:

@@ -73,12 +73,12 @@ from beamkeep.contexts.supply.supply import (
 )
 from beamkeep.kernel import Event, Record, replace
 from beamkeep.schemas import JsonObject
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import LATER, NOW
 
 FAIRNESS = 0.85
 EARLIER = NOW.replace(year=2029)
-LIMIT = INSTALLATION.stale_after
+LIMIT = FACTS.stale_after
 AGES = timedelta(0), LIMIT / 2, 2 * LIMIT, timedelta(days=3)
 DEFAULTS: Sequence[JsonObject] = {"energy": 25}, {}, {"energy": 99}
 SUPPLY_MOVES: Sequence[type[SupplyMoved] | None] = (

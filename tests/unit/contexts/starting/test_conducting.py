@@ -74,7 +74,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeStep,
 )
 from beamkeep.contexts.run.run import RunHeld, RunStarted, StartAdvisory
-from beamkeep.contexts.seams.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.seams.installation import ActionEntry, Facts, JobEntry
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.contexts.starting.conducting import (
     OPERATIONS,
@@ -108,7 +108,7 @@ from beamkeep.contexts.starting.procedure import (
 from beamkeep.contexts.supply.supply import SupplyMarkedUnavailable
 from beamkeep.kernel import WORK, Cannot, Insert, Refusal, Work, replace
 from beamkeep.schemas import JsonObject
-from beamkeep.testing.installation import INSTALLATION, SIMULATED
+from beamkeep.testing.installation import FACTS, SIMULATED
 from beamkeep.testing.past import ABSENT, ME, NEW, NOW
 from beamkeep.testing.scenario import Scenario
 
@@ -183,7 +183,7 @@ FIRST = (once, or_hold, converge, steer)
 held = ProcedureHeld(NOW, ID, "no beam", None)
 
 
-def given(*history: Part, here: Installation = INSTALLATION) -> Scenario:
+def given(*history: Part, here: Facts = FACTS) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history), here)
 
 
@@ -544,8 +544,8 @@ def test_no_gate_keeps_a_procedure_from_being_abandoned():
             assert asked.abandon
 
 
-def moving(asset_id: UUID) -> Installation:
-    return replace(INSTALLATION, routes=(replace(SIMULATED, asset_id=asset_id),))
+def moving(asset_id: UUID) -> Facts:
+    return replace(FACTS, routes=(replace(SIMULATED, asset_id=asset_id),))
 
 
 def test_what_the_steps_move_is_gated_whatever_the_procedure_is_about():
@@ -601,7 +601,7 @@ def test_everything_that_the_deployment_cannot_execute_is_listed():
     outside = RecipeSetpointStep("bl:x", 11.0)
     fit, home = RecipeComputeStep("fat"), RecipeActionStep("hum")
     unread = RecipeCaptureStep("bl:i.VAL", "seen")
-    here = replace(INSTALLATION, routes=(BOUNDED,))
+    here = replace(FACTS, routes=(BOUNDED,))
     command = once(steps=(elsewhere, outside, fit, home), closing_steps=(unread,))
     refusal = given(alone, here=here).when(command).refused(ConductNotExecutableError)
     findings: Any = refusal.facts["findings"]
@@ -619,9 +619,9 @@ def test_everything_that_the_deployment_cannot_execute_is_listed():
 
 def test_every_command_needs_a_deployment_that_can_execute_its_steps():
     for ask, history in SIX:
-        scenario = given(*history(alone), here=replace(INSTALLATION, routes=()))
+        scenario = given(*history(alone), here=replace(FACTS, routes=()))
         scenario.when(ask()).refused(ConductNotExecutableError, saying="No route leads to 'bl:x'.")
-    unadvised = replace(INSTALLATION, advisors=frozenset())
+    unadvised = replace(FACTS, advisors=frozenset())
     for ask, history in (SIX[3], SIX[5]):
         scenario = given(*history(alone), here=unadvised).when(ask())
         scenario.refused(ConductNotExecutableError, saying="No advisor 'grid_walk' is registered.")
@@ -629,7 +629,7 @@ def test_every_command_needs_a_deployment_that_can_execute_its_steps():
 
 def test_steps_without_a_recipe_write_only_where_the_deployment_opened_it_to_them():
     here = replace(
-        INSTALLATION,
+        FACTS,
         routes=(replace(SIMULATED, inline=False),),
         actions=(ActionEntry("home"),),
         jobs=(JobEntry("fit"),),
@@ -644,7 +644,7 @@ def test_steps_without_a_recipe_write_only_where_the_deployment_opened_it_to_the
 
 def test_an_action_writes_only_where_a_route_allows_it():
     axis = ControlRoute("bl:axis", Substrate.IN_MEMORY, simulated=True)
-    here = replace(INSTALLATION, routes=(SIMULATED, axis))
+    here = replace(FACTS, routes=(SIMULATED, axis))
     scenario = given(alone, here=here).when(once(steps=(HOME,)))
     scenario.refused(ConductNotExecutableError, saying="'bl:axis' is not writable")
 
@@ -660,7 +660,7 @@ def test_a_channel_belongs_to_one_active_conduct():
 
 def test_the_checks_are_made_in_their_order():
     busy = CHANNELS.insert(ConductChannel("bl:x", UUID(int=77)))
-    unrouted = replace(INSTALLATION, advisors=frozenset())
+    unrouted = replace(FACTS, advisors=frozenset())
     wrong_steps = {"steps": (SEE, SEE)}
     wrong_goal = {"objective": {**GOAL, "capture_name": "absent"}}
     wrong_space = {"space": {"axes": [{"name": "y", "lower": 0.0, "upper": 1.0}]}}
@@ -676,7 +676,7 @@ def test_the_checks_are_made_in_their_order():
         ((part, gate, busy), steer(**wrong_space), unrouted, InvalidConductSpaceError),
         ((part, gate, busy), steer(), unrouted, ProcedureAssetDecommissionedError),
         ((part, busy), steer(), unrouted, ConductNotExecutableError),
-        ((part, busy), steer(), INSTALLATION, ProcedureChannelBusyError),
+        ((part, busy), steer(), FACTS, ProcedureChannelBusyError),
     ):
         given(*history, here=here).when(command).refused(refusal)
     wrong_way = steer_on(redo_step_indexes=(9,))
@@ -686,7 +686,7 @@ def test_the_checks_are_made_in_their_order():
         ((*steered(part), gate, busy), wrong_way, unrouted, InvalidConductFromError),
         ((*steered(part), gate, busy), steer_on(), unrouted, ProcedureAssetDecommissionedError),
         ((*steered(part), busy), steer_on(), unrouted, ConductNotExecutableError),
-        ((*steered(part), busy), steer_on(), INSTALLATION, ProcedureChannelBusyError),
+        ((*steered(part), busy), steer_on(), FACTS, ProcedureChannelBusyError),
     ):
         given(*history, here=here).when(command).refused(refusal)
 

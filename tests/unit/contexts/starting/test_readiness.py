@@ -49,7 +49,7 @@ from beamkeep.contexts.starting.start import StartRun, run_start, start_run
 from beamkeep.contexts.subject.subject import SubjectDismounted, SubjectNotFoundError
 from beamkeep.contexts.supply.supply import SupplyMarkedRecovering
 from beamkeep.kernel import Refusal, replace
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, NOW, Past
 from beamkeep.testing.service import call
 
@@ -135,7 +135,7 @@ async def test_without_a_subject_none_is_checked():
 
 async def test_a_deployment_that_requires_no_clearance_looks_for_none():
     query = GetPlanReadiness(plan_id=PLAN)
-    found = await readiness(query, Past(past(), INSTALLATION))
+    found = await readiness(query, Past(past(), FACTS))
     assert found.checks[7] == passed("clearance")
 
 
@@ -221,8 +221,8 @@ async def test_readiness_writes_nothing():
 
 async def decided(situation: Situation) -> tuple[str | None, str | None]:
     """What readiness and what a start find wrong first, by the same past."""
-    installation = REQUIRING if situation.requires_clearance else INSTALLATION
-    read, subject_id = Past(situation.past, installation), situation.subject_id
+    facts = REQUIRING if situation.requires_clearance else FACTS
+    read, subject_id = Past(situation.past, facts), situation.subject_id
     told = await readiness(GetPlanReadiness(plan_id=PLAN, subject_id=subject_id), read)
     first = next((check.error for check in told.checks if not check.passed), None)
     assert told.ready is (first is None)
@@ -248,8 +248,8 @@ async def test_readiness_and_a_start_never_differ():
 
 async def test_readiness_and_a_dry_run_of_a_service_never_differ():
     for number, situation in enumerate(drawn(SEED + 1, DRAWN_FOR_A_SERVICE)):
-        installation = REQUIRING if situation.requires_clearance else INSTALLATION
-        service, _ = await service_after(situation.past, installation)
+        facts = REQUIRING if situation.requires_clearance else FACTS
+        service, _ = await service_after(situation.past, facts)
         asked: dict[str, Any] = {"plan_id": str(PLAN)}
         if situation.subject_id:
             asked["subject_id"] = str(situation.subject_id)

@@ -21,7 +21,7 @@ from beamkeep.contexts.supply.supply import (
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import Event, SideWrite, UnnamedListing, replace
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, NOW, Past
 
 pytestmark = pytest.mark.anyio
@@ -34,14 +34,14 @@ BEAM, OTHER_BEAM, THIRD_BEAM, HELIUM = (UUID(int=n) for n in range(50, 54))
 
 # The own site has one area, in which a beamline stands; a peer has a beamline of its own.
 AROUND = (
-    *facility(OWN, INSTALLATION.facility_code),
+    *facility(OWN, FACTS.facility_code),
     *facility(AREA, "hall", OWN),
     *facility(PEER, "peer"),
     *asset(BEAMLINE, facility_code="hall"),
     *asset(HUTCH, BEAMLINE),
     *asset(STAGE, HUTCH),
     *asset(CAMERA, HUTCH),
-    *asset(MACHINE, facility_code=INSTALLATION.facility_code),
+    *asset(MACHINE, facility_code=FACTS.facility_code),
     *asset(PEER_LINE, facility_code="peer"),
 )
 

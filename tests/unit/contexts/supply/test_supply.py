@@ -68,7 +68,7 @@ from beamkeep.kernel import (
     free,
     replace,
 )
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
@@ -209,7 +209,7 @@ def silent(age: timedelta) -> SideWrite:
 
 
 def test_a_supply_whose_observer_is_silent_is_found_available_anew():
-    limit, moment = INSTALLATION.stale_after, timedelta(microseconds=1)
+    limit, moment = FACTS.stale_after, timedelta(microseconds=1)
     found = replace(available, from_status=AVAILABLE)
     given(registered, available, silent(limit + moment)).when(FIND).then(found, unfollowed)
     given(registered, available, silent(limit)).when(FIND).refused(SupplyCannotMarkAvailableError)

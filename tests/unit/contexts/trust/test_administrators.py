@@ -47,7 +47,7 @@ from beamkeep.kernel import (
     SurfaceKind,
     replace,
 )
-from beamkeep.testing.installation import INSTALLATION, ISSUER
+from beamkeep.testing.installation import FACTS, ISSUER
 from beamkeep.testing.past import CALL, ME, NOW
 from beamkeep.testing.scenario import Scenario
 
@@ -181,7 +181,7 @@ def test_a_machine_account_goes_without_asking_who_administrates():
 
 def test_developer_counts_where_the_deployment_is_open_for_development():
     history = (*ALONE, *person(DEVELOPER), *policy(2, DEVELOPER))
-    here = replace(INSTALLATION, open_for_development=True, issuers=frozenset[str]())
+    here = replace(FACTS, open_for_development=True, issuers=frozenset[str]())
     for removal in (actor.DeactivateActor(actor_id=DEVELOPER), revoke(2, DEVELOPER)):
         Scenario(OPERATIONS, history, here).when(removal).refused(actor.LastAdministratorError)
     for removal in REMOVALS:
@@ -211,7 +211,7 @@ def test_no_login_is_bound_to_an_actor_that_holds_more_than_the_caller():
 
 
 def test_a_login_is_bound_to_an_actor_that_holds_as_much_or_nothing():
-    digest = digest_of(INSTALLATION.login_key, OTTO, ISSUER, "mine")
+    digest = digest_of(FACTS.login_key, OTTO, ISSUER, "mine")
     for history in (person(OTTO), [*person(OTTO), *HELPDESK]):
         parts = given(*history).when(BIND).decided()
         bound = actor.ActorIdentityBound(NOW, OTTO, ISSUER, digest, bound_by=ME, confirmed=False)
@@ -279,7 +279,7 @@ def test_only_an_administrator_unbinds_a_login_of_another_person():
 
 
 CONFIRM = actor.ConfirmActorIdentity(actor_id=OTTO, issuer=ISSUER, subject="mine")
-DIGEST = digest_of(INSTALLATION.login_key, OTTO, ISSUER, "mine")
+DIGEST = digest_of(FACTS.login_key, OTTO, ISSUER, "mine")
 BOUND = IDENTITIES.insert(Identity(ISSUER, "mine", OTTO))
 UNCONFIRMED = (*person(OTTO), replace(WEAK, subject_digest=DIGEST), BOUND)
 

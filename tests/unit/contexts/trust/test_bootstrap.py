@@ -39,12 +39,12 @@ from beamkeep.kernel import (
     SurfaceKind,
     replace,
 )
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import CALL, NEW, NOW, Past
 
 pytestmark = pytest.mark.anyio
 
-HERE = replace(INSTALLATION, issuers=frozenset({"https://idp", "https://idp.second"}))
+HERE = replace(FACTS, issuers=frozenset({"https://idp", "https://idp.second"}))
 ADA = Administrator("https://idp", "ada", "Ada")
 
 

@@ -18,12 +18,12 @@ from tests.support.examples.supply import (
 from beamkeep.contexts.trust.freshness import as_stale
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal
-from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.installation import FACTS
 from beamkeep.testing.service import AdminClient, memory_service
 
 pytestmark = pytest.mark.anyio
 
-LIMIT, MOMENT = INSTALLATION.stale_after, timedelta(microseconds=1)
+LIMIT, MOMENT = FACTS.stale_after, timedelta(microseconds=1)
 BACK = {"status": "Recovering", "reason": "200 mA", "monitor_ref": "SR:DCCT"}
 UNKNOWN = {**PERMITTED, "permit_status": "Unknown"}
 
@@ -46,9 +46,7 @@ class World:
         self.wrong.now += timedelta(days=400)
         _, self.store = await memory_service()
         self.store.clock = self.clock
-        self.service = compose(
-            self.store, self.store, b"k" * 32, installation=INSTALLATION, clock=self.wrong
-        )
+        self.service = compose(self.store, self.store, b"k" * 32, facts=FACTS, clock=self.wrong)
 
     @property
     def do(self) -> AdminClient:

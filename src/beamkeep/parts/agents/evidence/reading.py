@@ -14,7 +14,8 @@ from beamkeep.contexts.seams.evidence import (
     VerifiedEvidence,
     VerifyDecisionEvidence,
 )
-from beamkeep.kernel import Catalogue, Reader
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Catalogue
 from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence, SeenObject
 from beamkeep.runtime.store import EventStore, RowQuery, Stream
 

@@ -21,7 +21,8 @@ from beamkeep.contexts.equipment.pidinst import (
     Pidinst,
     pidinst,
 )
-from beamkeep.kernel import Aggregate, NotFound, Reader, replace
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Aggregate, NotFound, replace
 from beamkeep.schemas import Json, JsonObject
 
 from .html import LandingPage, Linked, Section, Shown

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from importlib.resources import files
 from uuid import UUID
 
-from beamkeep.kernel import Reader, Route
+from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Route
 from beamkeep.runtime import Service
 from beamkeep.surfaces.http.limits import TokenBuckets
 from beamkeep.surfaces.http.messages import Headers, HttpRequest, HttpResponse, address_of
