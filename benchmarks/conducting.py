@@ -12,7 +12,7 @@ import asyncpg
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.deployment.service import compose
 from beamkeep.parts.conducting.channels.routed import control_systems
@@ -109,8 +109,8 @@ class Walks:
         routes = (
             ControlRoute("BK:", substrate=substrate, simulated=True, writable=True, inline=True),
         )
-        here = Installation(routes=routes)
-        self._service = compose(seam.store, seam.lists, CURSOR_KEY, installation=here)
+        facts = Facts(routes=routes)
+        self._service = compose(seam.store, seam.lists, CURSOR_KEY, facts=facts)
         self._control, self._owner = control_systems(routes), uuid4()
         reader = ConductReader(
             service=self._service,

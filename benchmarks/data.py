@@ -15,7 +15,7 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.contexts.seams.custody_rules import CustodyRule, CustodyRules
-from beamkeep.contexts.seams.installation import Installation
+from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.deployment.service import compose
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.runtime import Service
@@ -151,10 +151,9 @@ async def measure(rig: Rig) -> dict[str, Any]:
 def _service(database: Database) -> Service:
     pool = database.pool(1)
     store, lists = PostgresEventStore(pool, database.url()), PostgresLists(pool)
-    here = Installation(
-        custody=PostgresCustody(pool), lineage=PostgresLineage(pool), custody_rules=RULES
-    )
-    return compose(store, lists, CURSOR_KEY, installation=here)
+    facts = Facts(custody_rules=RULES)
+    readers = Readers(custody=PostgresCustody(pool), lineage=PostgresLineage(pool))
+    return compose(store, lists, CURSOR_KEY, facts=facts, readers=readers)
 
 
 async def _made(service: Service, name: str, /, **arguments: Any) -> str:

@@ -15,7 +15,7 @@ from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate, migrations
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.deployment.seeding import ANY_INSTALLATION, prepare
+from beamkeep.deployment.seeding import LOCAL_FACTS, prepare
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import Operation, Question, SurfaceKind, replace
 from beamkeep.runtime import Service
@@ -95,9 +95,9 @@ class Rig:
             await connection.execute("CREATE EXTENSION pg_stat_statements")
             await connection.execute("CREATE EXTENSION pg_walinspect")
         store = PostgresEventStore(Connections(url, 1), url)
-        here = replace(ANY_INSTALLATION, login_key=await store.cursor_key())
+        here = replace(LOCAL_FACTS, login_key=await store.cursor_key())
         lists = PostgresLists(Connections(url, 1))
-        await prepare(store, lists, ADMINISTRATOR, False, installation=here)
+        await prepare(store, lists, ADMINISTRATOR, False, facts=here)
         return cls(cluster, plan, size)
 
     async def settings(self) -> dict[str, str]:

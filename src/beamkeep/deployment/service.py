@@ -56,10 +56,8 @@ def compose(
 ) -> Service:
     """Put a service together on a store."""
     codec, proposals = codec or Codec(catalogue.aggregates.values()), _proposals(catalogue)
-    names = directory and DirectoryReader(directory, catalogue)
-    shown_as = cursor_key, facts.service_url, directory
-    events = log_reader(event_log, catalogue, codec, *shown_as) if event_log else None
-    readers = replace(readers, directory=names, events=events)
+    shown = catalogue, codec, cursor_key, facts.service_url
+    readers = _with_log(readers, event_log, directory, *shown)
     sessions = _sessions(store, lists, codec, catalogue, facts, readers, clock, snapshot_every)
     admission = _admission(store, codec, clock, new_id, access_contact, proposals)
     dispatcher = Dispatcher(
@@ -85,7 +83,7 @@ def compose(
         cursors=Cursors(cursor_key),
         views=catalogue.views,
         evidence=keeper,
-        names=names,
+        names=readers.directory,
         previews=dispatcher.preview,
         is_stale=is_stale,
     )
@@ -98,6 +96,23 @@ def compose(
         sender=CommandSender(catalogue, dispatcher, new_id),
         evidence=keeper,
     )
+
+
+def _with_log(
+    readers: Readers,
+    event_log: EventLog | None,
+    directory: Directory | None,
+    catalogue: Catalogue,
+    codec: Codec,
+    cursor_key: bytes,
+    service_url: str,
+) -> Readers:
+    if event_log:
+        shown = cursor_key, service_url, directory
+        readers = replace(readers, events=log_reader(event_log, catalogue, codec, *shown))
+    if directory:
+        readers = replace(readers, directory=DirectoryReader(directory, catalogue))
+    return readers
 
 
 def _sessions(

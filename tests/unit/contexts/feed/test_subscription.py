@@ -1,5 +1,6 @@
 """Subscription: registered with a secret, paused, resumed, retired; its dead letters settled."""
 
+from collections.abc import Set
 from datetime import timedelta
 from uuid import UUID
 
@@ -95,8 +96,8 @@ class Keeper:
 class EndOfLog:
     """A log that always ends at the same place."""
 
-    event_types = frozenset({"RunAborted", "RunHeld", "ZoneDefined"})
-    stream_types = frozenset({"Run", "Zone"})
+    event_types: Set[str] = frozenset({"RunAborted", "RunHeld", "ZoneDefined"})
+    stream_types: Set[str] = frozenset({"Run", "Zone"})
 
     async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
         assert query.after == "now"
