@@ -78,7 +78,6 @@ from ._table import (
     free,
 )
 from ._view import (
-    COMPARISONS,
     Answer,
     DirectoryEntry,
     Entries,

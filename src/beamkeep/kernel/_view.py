@@ -1,10 +1,9 @@
 """Reads: what can be asked of the aggregates and of the rows beside them."""
 
-import operator
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 from uuid import UUID
 
 from ._aggregate import Aggregate, AnyAggregate, AnyReader, Enricher, Route, parse_route, snake
@@ -15,7 +14,6 @@ from ._refusal import Refusal
 from ._table import Table
 from .values import folded
 
-COMPARISONS = {">=": operator.ge, ">": operator.gt, "<": operator.lt, "<=": operator.le}
 ALONG = ("below", "above")
 """The filters of a list whose rows form a tree."""
 
@@ -59,21 +57,6 @@ class ListFilter(Record):
     created: tuple[tuple[str, datetime], ...] = ()
     """How the time of creation compares, and with what."""
 
-    def fits(self, facets: Collection[str], row: Mapping[str, Any]) -> bool:
-        """Return whether a row with these properties fits, apart from its place in the tree."""
-        compared = (*self.compared, *(("created_at", *each) for each in self.created))
-        return (
-            set(facets).issuperset(self.every)
-            and set(facets).isdisjoint(self.none)
-            and all(not set(facets).isdisjoint(group) for group in self.groups)
-            and all(
-                (time := _time(row, field)) is not None and COMPARISONS[how](time, wanted)
-                for field, how, wanted in compared
-            )
-            and (not self.period or self.period[0].holds(row, self.now) is self.period[1])
-            and (self.owner_id is None or UUID(row["owner_id"]) == self.owner_id)
-        )
-
 
 class DirectoryEntry[S](Record):
     """How people find an object: each function returns a part of its entry in the directory."""
@@ -93,9 +76,9 @@ class View[S](Record, dict=True):
 
     aggregate: Aggregate[S, Any, Any]
     listing: type[UnnamedListing]
-    milestones: Mapping[str, tuple[type[Event], ...]]
+    milestones: Mapping[str, tuple[type[Event], ...]] = {}
     """Times of the last event of these types. Every row also has `created_at`."""
-    facets: Mapping[str, Callable[[S], Iterable[object]]]
+    facets: Mapping[str, Callable[[S], Iterable[object]]] = {}
     """The values of filters that are not a field of the state."""
     tree: Table[Any] | None = None
     """The rows that the filters `below` and `above` follow."""
@@ -252,49 +235,42 @@ class Question(Record):
     """The other aggregates whose events may change the answer."""
 
 
+class ViewParts[S](TypedDict, total=False):
+    """The fields of a `View` that are declared with the reads of an aggregate."""
+
+    milestones: Mapping[str, tuple[type[Event], ...]]
+    facets: Mapping[str, Callable[[S], Iterable[object]]]
+    tree: Table[Any] | None
+    excluded: Mapping[str, str]
+    compared: Mapping[str, tuple[str, str]]
+    expanded: Mapping[str, FilterExpansion]
+    aliases: Mapping[str, str]
+    period: Period | None
+    directory: DirectoryEntry[S] | None
+    version: int
+
+
 def reads[S](
     resources: str,
     of: Aggregate[S, Any, Any],
     listing: type[UnnamedListing],
-    milestones: Mapping[str, tuple[type[Event], ...]] = {},
-    facets: Mapping[str, Callable[[S], Iterable[object]]] = {},
     shown_with: Enricher | None = None,
     listed_with: Enricher | None = None,
-    tree: Table[Any] | None = None,
-    excluded: Mapping[str, str] = {},
-    compared: Mapping[str, tuple[str, str]] = {},
-    expanded: Mapping[str, FilterExpansion] = {},
-    aliases: Mapping[str, str] = {},
-    period: Period | None = None,
-    version: int = 1,
-    directory: DirectoryEntry[S] | None = None,
     composed_of: tuple[str, ...] = (),
+    **parts: Unpack[ViewParts[S]],
 ) -> tuple[Question, Question, Question]:
     """Return the three reads of every aggregate: get, history and list."""
-    view = View(
-        aggregate=of,
-        listing=listing,
-        milestones=milestones,
-        facets=facets,
-        tree=tree,
-        excluded=excluded,
-        compared=compared,
-        expanded=expanded,
-        aliases=aliases,
-        period=period,
-        version=version,
-        directory=directory,
-    )
+    view = View(of, listing, **parts)
     one, thing = f"GET {resources}/{{{of.id_field}}}", of.noun.replace("_", " ")
-    about: dict[str, Any] = {"aggregate": of, "about": of.id_field}
-    get = about | {"name": f"get_{of.noun}", "doc": f"Show one {thing}."}
-    rows: dict[str, Any] = {"aggregate": of, "about": None, "composed_of": composed_of}
     told = f"List everything that happened to one {thing}, by version."
+    about: dict[str, Any] = {"about": of.id_field}
     history = about | {"name": f"get_{of.noun}_history", "doc": told}
+    rows: dict[str, Any] = {"about": None, "composed_of": composed_of}
+    get = rows | about | {"name": f"get_{of.noun}", "doc": f"Show one {thing}."}
     return (
-        _question(one, Get, One(shown_with, period), **get | {"composed_of": composed_of}),
-        _question(f"{one}/history", Page, History(), **history),
-        _question(f"GET {resources}", listing, Many(view, listed_with), **rows),
+        _question(one, Get, One(shown_with, view.period), of, **get),
+        _question(f"{one}/history", Page, History(), of, **history),
+        _question(f"GET {resources}", listing, Many(view, listed_with), of, **rows),
     )
 
 
@@ -309,7 +285,17 @@ def entries(
 ) -> Question:
     """Return a list of the rows beside one aggregate."""
     source = Entries(table, by, compared=compared, hidden=hidden)
-    return _question(route, query, source, aggregate=of, about=of.id_field)
+    return _question(route, query, source, of, about=of.id_field)
+
+
+class About(TypedDict):
+    """What a question that a function answers is about."""
+
+    of: AnyAggregate
+    about: str | None
+    parent_of: NotRequired[ParentLookup | None]
+    title: NotRequired[str | None]
+    composed_of: NotRequired[tuple[str, ...]]
 
 
 def answers[Q: Query, A](
@@ -318,15 +304,10 @@ def answers[Q: Query, A](
     find: Callable[[Q, AnyReader], Awaitable[A]],
     shape: type[A],
     *refusals: type[Refusal],
-    of: AnyAggregate,
-    about: str | None,
-    parent_of: ParentLookup | None = None,
-    title: str | None = None,
-    composed_of: tuple[str, ...] = (),
+    **about: Unpack[About],
 ) -> Question:
     """Return a question that a function answers."""
-    own = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
-    return _question(route, query, Answer(find, shape), title=title, composed_of=composed_of, **own)
+    return _question(route, query, Answer(find, shape), refusals=refusals, **about)
 
 
 def listed[Q: Page, A](
@@ -335,17 +316,15 @@ def listed[Q: Page, A](
     find: Callable[[Q, AnyReader], Awaitable[Sequence[A]]],
     shape: type[A],
     *refusals: type[Refusal],
-    of: AnyAggregate,
-    about: str | None,
-    parent_of: ParentLookup | None = None,
-    title: str | None = None,
-    composed_of: tuple[str, ...] = (),
+    **about: Unpack[About],
 ) -> Question:
     """Return a list whose rows a function finds."""
-    own = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
-    return _question(route, query, Listed(find, shape), title=title, composed_of=composed_of, **own)
+    return _question(route, query, Listed(find, shape), refusals=refusals, **about)
 
 
-def _question(route: str, query: type[Query], source: Source, **declared: Any) -> Question:
+def _question(
+    route: str, query: type[Query], source: Source, of: AnyAggregate, **declared: Any
+) -> Question:
     named: dict[str, Any] = {"name": snake(query.__name__), "doc": query.__doc__ or ""}
-    return Question(route=parse_route(route), query=query, source=source, **named | declared)
+    named |= {"route": parse_route(route), "aggregate": of}
+    return Question(query=query, source=source, **named | declared)

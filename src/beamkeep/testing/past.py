@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from beamkeep.adapters.memory.filtering import fits
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.kernel import (
@@ -152,7 +153,7 @@ class Past:
         return tuple(
             state.id
             for state, row in zip(states, rows, strict=True)
-            if wanted.fits(view.facets_of(state), row)
+            if fits(wanted, view.facets_of(state), row)
         )[:most]
 
     async def happened(

@@ -13,7 +13,6 @@ from msgspec import Raw
 
 from beamkeep.adapters.stream_queues import StreamQueues
 from beamkeep.kernel import (
-    COMPARISONS,
     DENIALS,
     EVERY_COMMAND,
     WORK,
@@ -63,6 +62,8 @@ from beamkeep.runtime.store import (
     WorkLostError,
 )
 from beamkeep.runtime.tail import TailEvent
+
+from .filtering import COMPARISONS, fits
 
 
 class KeptWork(Work):
@@ -432,8 +433,8 @@ class MemoryStore:
             row = fold.after(None, [e.recorded for e in stored], stored[0].principal_id)
             owners = {row.owner_id, id} if view.aggregate.self_owned else {row.owner_id}
             shown = fold.dump(row)
-            fits = list_filter.fits(view.facets_of(row.state), msgspec.json.decode(shown))
-            if fits and owner_id in {None, *owners}:
+            is_shown = fits(list_filter, view.facets_of(row.state), msgspec.json.decode(shown))
+            if is_shown and owner_id in {None, *owners}:
                 found.append(ListRow(id, shown, row.version))
         return found[: page.limit]
 
