@@ -28,9 +28,7 @@ from tests.support.listening import listening
 from tests.support.rest_client import rest_application
 from tests.system.abusing import CUT, Abuser, Case, failures, get, hits, post
 from tests.system.calling import As, permit, registered
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from beamkeep.adapters.http_server import BoundedConnection
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import DefineZone
 from beamkeep.kernel import SurfaceKind
@@ -1046,9 +1044,23 @@ def kept(server: Server, connections: Iterable[socket.socket]) -> int:
 @asynccontextmanager
 async def abused(app: ASGIApp, **options: Any) -> AsyncGenerator[Abuser]:
     """An application on a socket, in this process."""
-    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", **options)
-    async with listening(config) as port:
+    async with listening(app, **options) as port:
         yield Abuser(f"http://127.0.0.1:{port}", {b"<ada>": b"ada"})
+
+
+@asynccontextmanager
+async def patient(app: ASGIApp) -> AsyncGenerator[Abuser]:
+    """An application on a server that waits for ever, and believes trailers."""
+    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", http="httptools")
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve())
+    await until(lambda: server.started, "the server has started")
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield Abuser(f"http://127.0.0.1:{port}", {b"<ada>": b"ada"})
+    finally:
+        server.should_exit = True
+        await serving
 
 
 async def test_a_call_that_fails_is_noticed(
@@ -1074,21 +1086,17 @@ async def test_a_call_that_fails_is_noticed(
     assert abuser.statuses["500"] == 2
     assert [json.loads(line)["event"].strip() for line in failures("\n".join(log))] == [
         "call failed",
-        "Exception in ASGI application",
+        "application failed",
     ]
 
 
-@pytest.mark.parametrize(
-    ("connection", "bounded"), [(HttpToolsProtocol, False), (BoundedConnection, True)]
-)
-async def test_a_server_that_waits_for_ever_or_believes_a_trailer_is_noticed(
-    connection: type[asyncio.Protocol], bounded: bool
-):
+@pytest.mark.parametrize("bounded", [False, True])
+async def test_a_server_that_waits_for_ever_or_believes_a_trailer_is_noticed(bounded: bool):
     service, _ = await memory_service()
     app = rest_application(service, Limits(deadline_seconds=1))
     held = [row for row in SLOW if row[0] in {"nothing", "a head by the byte", "empty lines"}]
     (trailer,) = [Case(*row) for row in WHOLE if row[0] == "a credential in the trailer"]
-    async with abused(app, http=connection, timeout_graceful_shutdown=1) as abuser:
+    async with abused(app, deadline_seconds=1) if bounded else patient(app) as abuser:
         await asyncio.to_thread(abuser.expect, [trailer])
         slow = drips(abuser, held, PATIENCE if bounded else 3.0)
         for drip in slow.values():
