@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import cast
 
 import httptools
 import structlog
@@ -75,8 +76,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the time limit for the first request, or refuse one connection too many."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)
         self._peer: tuple[str, int] = (transport.get_extra_info("peername") or ("", 0))[:2]
         self._local: tuple[str, int] = (transport.get_extra_info("sockname") or ("", 0))[:2]
         self._server.connections.add(self)
