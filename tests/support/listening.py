@@ -1,22 +1,14 @@
 """An application that listens on a socket, in this process."""
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
-import uvicorn
+from starlette.types import ASGIApp
 
-from beamkeep.testing.waiting import until
+from beamkeep.adapters.http_server import HttpServer
 
 
-@asynccontextmanager
-async def listening(config: uvicorn.Config) -> AsyncGenerator[int]:
+def listening(application: ASGIApp, **options: Any) -> AbstractAsyncContextManager[int]:
     """Serve an application, and give the port at which it listens."""
-    server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve())
-    await until(lambda: server.started, "the server has started")
-    try:
-        yield server.servers[0].sockets[0].getsockname()[1]
-    finally:
-        server.should_exit = True
-        await serving
+    given: dict[str, Any] = {"deadline_seconds": 30, "limit_concurrency": 1000}
+    return HttpServer(application, host="127.0.0.1", port=0, **(given | options)).listening()

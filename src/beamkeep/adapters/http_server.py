@@ -1,21 +1,29 @@
-"""The HTTP server, with limits for connections that uvicorn does not have."""
+"""The HTTP server: HTTP/1.1 for an ASGI application, with limits for connections and their time."""
 
 import asyncio
 import os
-import socket
-from asyncio import TimerHandle, Transport
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from ipaddress import ip_address, ip_network
-from typing import Any, cast
+import signal
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import cast
 
-import uvicorn
-from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+import httptools
+import structlog
+from starlette.types import ASGIApp, Message, Scope
 
-from beamkeep.contexts.seams.addresses import network_of
+from .connection_shares import ConnectionShares, TrustedProxies
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 HEAD_BYTES = 64 * 1024
+BUFFERED_BYTES = 64 * 1024
+"""How much of a body is read before the application asks for it."""
+WAITING_CONNECTIONS = 2048
+STOPPING = signal.SIGINT, signal.SIGTERM
 TOO_MANY = (
     b"HTTP/1.1 503 Service Unavailable\r\n"
     b"retry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -24,39 +32,59 @@ TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
+MALFORMED = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: 31\r\nconnection: close\r\n\r\nInvalid HTTP request received.\n"
+)
+FAILED = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+STATUS_LINES = {
+    status.value: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
+}
+WITHOUT_BODY = frozenset({204, 304})
+DISCONNECT: Message = {"type": "http.disconnect"}
 
 
-class BoundedConnection(HttpToolsProtocol):
-    """A connection with time limits for receiving a request head and for sending a response.
+class HttpConnection(asyncio.Protocol):
+    """One connection of a client. Its requests are answered one after another, by one task.
 
-    Both limits are the graceful shutdown timeout of the server, which is the deadline of calls.
-    While a call runs, its own deadline applies.
+    A client has the deadline of calls to send a head, and to read an answer. While a call runs,
+    its own deadline applies.
     """
 
-    _head_due: TimerHandle | None = None
-    _fetch_due: TimerHandle | None = None
-    _in_head = False
-    _head_bytes = 0
-    _answering: RequestResponseCycle | None = None
     address = ""
     """Of the client; empty for a trusted proxy, which stands for many."""
     has_answered = False
     is_unread = False
     """Whether the client does not read the answer that is sent to it."""
 
-    @property
-    def shares(self) -> "ConnectionShares":
-        """The connections of the server."""
-        return cast("_BoundedConfig", self.config).shares
+    def __init__(self, server: "HttpServer") -> None:
+        self._server, self._loop = server, asyncio.get_running_loop()
+        self._parser = httptools.HttpRequestParser(self)
+        # What follows a request with "Connection: close" is not read.
+        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._requests = deque[_Exchange]()
+        self._parsed: _Exchange | None = None
+        """The request of which something may still arrive."""
+        self._answered: _Exchange | None = None
+        """The request that is being answered."""
+        self._work: asyncio.Task[None] | None = None
+        self._next: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._in_head, self._head_bytes, self._reads = False, 0, True
+        self._is_malformed = False
 
-    def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing: uvicorn would recommend installing a library for web sockets."""
-
-    def connection_made(self, transport: Transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the time limit for the first request, or refuse one connection too many."""
-        super().connection_made(transport)
-        if self.shares.admits(self, self.client[0] if self.client else ""):
-            self._expect_head()
+        self.transport = cast("asyncio.Transport", transport)
+        self._peer: tuple[str, int] = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self._local: tuple[str, int] = (transport.get_extra_info("sockname") or ("", 0))[:2]
+        self._server.connections.add(self)
+        self._head_by = self._loop.time() + self._server.deadline_seconds
+        self._timer = self._loop.call_at(self._head_by, self._look_at_head)
+        self._unread_timer: asyncio.TimerHandle | None = None
+        if self._server.shares.admits(self, self._peer[0]):
+            self._server.shares.waits(self)
         else:
             self.give_way()
 
@@ -70,194 +98,383 @@ class BoundedConnection(HttpToolsProtocol):
             self.transport.write(TOO_MANY)
         self.transport.close()
 
+    def close_when_answered(self) -> None:
+        """Close the connection now, or when the request that is being answered has its answer."""
+        if exchange := self._answered or next(iter(self._requests), None):
+            exchange.keeps_alive = False
+        else:
+            self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the time limits."""
-        _cancel(self._head_due)
-        _cancel(self._fetch_due)
-        self.shares.forget(self)
-        if self._answering:
-            # uvicorn notifies only the newest of several pipelined requests.
-            self._answering.disconnected = True
-        super().connection_lost(exc)
+        """Let the application know, which finishes what it has begun."""
+        self._timer.cancel()
+        if self._unread_timer:
+            self._unread_timer.cancel()
+        self._server.connections.discard(self)
+        self._server.shares.forget(self)
+        for exchange in (self._answered, self._parsed):
+            if exchange:
+                exchange.lose()
+        self._requests.clear()
+        self.resume_writing()
+        self._wake()
 
     def data_received(self, data: bytes) -> None:
-        """Parse the data, or refuse a head that is too large."""
+        """Parse the data, or refuse a head that is malformed or too large."""
+        if self._is_malformed or self.transport.is_closing():
+            return
         was_in_head = self._in_head
-        super().data_received(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # The request is answered as if nothing had been offered. What follows is not HTTP.
+            last = self._parsed or (self._requests[-1] if self._requests else self._answered)
+            if last:
+                last.keeps_alive = False
+        except httptools.HttpParserError:
+            self._refuse_malformed()
+            return
         if was_in_head and self._in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
+            if self._head_bytes > HEAD_BYTES:
                 self.transport.write(TOO_LARGE)
                 self.transport.close()
 
     def on_message_begin(self) -> None:
         """Note the beginning of a head."""
-        super().on_message_begin()
         self._in_head, self._head_bytes = True, 0
+        self._url, self._headers = b"", list[tuple[bytes, bytes]]()
+        self._expects_continue = False
+
+    def on_url(self, url: bytes) -> None:
+        """Note a part of the address."""
+        self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Accept headers only in the head: uvicorn would add trailers of a chunked body."""
+        """Note a header of the head. Those after a body in chunks are ignored."""
         if self._in_head:
-            super().on_header(name, value)
+            name = name.lower()
+            self._headers.append((name, value))
+            if name == b"expect" and value.lower() == b"100-continue":
+                self._expects_continue = True
 
     def on_headers_complete(self) -> None:
-        """Cancel the time limit for the head, and start the call."""
-        self._in_head = False
-        _cancel(self._head_due)
-        self.shares.answers(self)
-        super().on_headers_complete()
+        """Have the request answered after those before it."""
+        self._in_head, version = False, self._parser.get_http_version()
+        target = httptools.parse_url(self._url)
+        scope: Scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": version,
+            "method": self._parser.get_method().decode("ascii"),
+            "scheme": "http",
+            "path": target.path.decode("ascii"),
+            "raw_path": target.path,
+            "query_string": target.query or b"",
+            "root_path": "",
+            "headers": self._headers,
+            "client": self._client(),
+            "server": self._local,
+        }
+        keeps_alive = version == "1.1" and self._parser.should_keep_alive()
+        self._parsed = _Exchange(self, scope, keeps_alive, self._expects_continue)
+        self._requests.append(self._parsed)
+        self._server.shares.answers(self)
+        if self._work is None:
+            self._work = self._loop.create_task(self._answer())
+            self._server.working.add(self._work)
+            self._work.add_done_callback(self._server.working.discard)
+        elif self._answered:
+            self.read(False)
+        else:
+            self._wake()
 
-    def on_response_complete(self) -> None:
-        """Start the time limit for the next request."""
-        self.has_answered = True
-        super().on_response_complete()
-        self._expect_head()
+    def on_body(self, body: bytes) -> None:
+        """Pass a part of the body on."""
+        if self._parsed:
+            self._parsed.add(body)
+
+    def on_message_complete(self) -> None:
+        """Note that the request is complete."""
+        if self._parsed:
+            self._parsed.complete()
+            self._parsed = None
 
     def pause_writing(self) -> None:
-        """Start the time limit for the client to read the response."""
-        super().pause_writing()
+        """Start the time limit for the client to read the answer."""
         self.is_unread = True
-        self.shares.waits(self)
-        self._fetch_due = self._later(self.transport.abort)
+        self._server.shares.waits(self)
+        self._writable = self._loop.create_future()
+        self._unread_timer = self._loop.call_later(
+            self._server.deadline_seconds, self.transport.abort
+        )
 
     def resume_writing(self) -> None:
-        """Cancel the time limit for the response."""
-        _cancel(self._fetch_due)
+        """Let the application go on writing."""
         self.is_unread = False
-        if not self._is_idle:
-            self.shares.answers(self)
-        super().resume_writing()
+        if self._unread_timer:
+            self._unread_timer.cancel()
+        if self._answered:
+            self._server.shares.answers(self)
+        if self._writable and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._answering = cycle
-        super()._start_asgi_task(cycle, app)
+    def date(self) -> bytes:
+        """Return the header with the time."""
+        return self._server.date()
 
-    def _expect_head(self) -> None:
-        _cancel(self._head_due)
-        self._head_due = self._later(self._close_idle)
-        if self._is_idle:
-            self.shares.waits(self)
+    async def writable(self) -> None:
+        """Wait while the client does not read."""
+        if self._writable:
+            await self._writable
 
-    def _close_idle(self) -> None:
-        if self._is_idle:
-            self.transport.abort()
+    def read_on(self) -> None:
+        """Read from the client again, unless another request waits to be answered."""
+        if not self._requests:
+            self.read(True)
 
-    @property
-    def _is_idle(self) -> bool:
-        # A pipelined request may be running.
-        return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+    def read(self, wanted: bool) -> None:
+        """Read from the client, or not until somebody asks for it."""
+        if wanted is not self._reads and not self.transport.is_closing():
+            self._reads = wanted
+            (self.transport.resume_reading if wanted else self.transport.pause_reading)()
 
-    def _later(self, action: Callable[[], None]) -> TimerHandle:
-        return self.loop.call_later(self.config.timeout_graceful_shutdown or 0, action)
+    def _wake(self) -> None:
+        if self._next and not self._next.done():
+            self._next.set_result(None)
 
-
-class ConnectionShares:
-    """The open connections of a server, and which of them gives way to a new one.
-
-    A connection gives way only while it waits for its client. Those that have had no answer yet
-    come first, then those that wait longest, of the address that has the most of them.
-    """
-
-    def __init__(self, most: int, of_address: int, proxies: Sequence[str] = ()) -> None:
-        self._most, self._of_address = most, of_address
-        self._proxies = [ip_network(proxy) for proxy in proxies]
-        self._open: dict[str, set[BoundedConnection]] = {}
-        self._waiting: dict[str, dict[BoundedConnection, None]] = {}
-        self._count = 0
-
-    def admits(self, connection: BoundedConnection, host: str) -> bool:
-        """Return whether a new connection may stay. Close another one for it if necessary."""
-        address = connection.address = "" if self._is_proxy(host) else network_of(host)
-        waiting = self._waiting.get(address, {})
-        if address and len(self._open.get(address, ())) >= self._of_address:
-            crowd = waiting
-        elif self._count >= self._most:
-            crowd = max(self._waiting.values(), key=len, default=waiting)
-        else:
-            crowd = None
-        if crowd is not None and not self._makes_room(crowd):
-            return False
-        self._open.setdefault(address, set()).add(connection)
-        self._count += 1
-        return True
-
-    def waits(self, connection: BoundedConnection) -> None:
-        """Note that a connection waits for its client from now on."""
-        address = connection.address
-        if connection in self._open.get(address, ()):
-            self._waiting.setdefault(address, {})[connection] = None
-
-    def answers(self, connection: BoundedConnection) -> None:
-        """Note that a connection does not wait for its client any more."""
-        waiting = self._waiting.get(connection.address, {})
-        waiting.pop(connection, None)
-        if not waiting:
-            self._waiting.pop(connection.address, None)
-
-    def forget(self, connection: BoundedConnection) -> None:
-        """Note that a connection is closed."""
-        self.answers(connection)
-        opened = self._open.get(connection.address, set())
-        if connection in opened:
-            opened.remove(connection)
-            self._count -= 1
-        if not opened:
-            self._open.pop(connection.address, None)
-
-    def _makes_room(self, crowd: Mapping[BoundedConnection, None]) -> bool:
-        unused = (each for each in crowd if each.is_unread or not each.has_answered)
-        leaving = next(unused, next(iter(crowd), None))
-        if leaving is None:
-            return False
-        self.forget(leaving)
-        leaving.give_way()
-        return True
-
-    def _is_proxy(self, host: str) -> bool:
+    async def _answer(self) -> None:
+        """Answer one request after another until the connection closes."""
         try:
-            return any(ip_address(host) in proxy for proxy in self._proxies)
-        except ValueError:
-            return False
+            while not self.transport.is_closing():
+                if self._requests:
+                    exchange = self._answered = self._requests.popleft()
+                    await exchange.answer(self._server.application)
+                    self._answered, self.has_answered = None, True
+                    if not exchange.keeps_alive:
+                        return
+                    self.read_on()
+                elif self._is_malformed:
+                    self.transport.write(MALFORMED)
+                    return
+                else:
+                    self._head_by = self._loop.time() + self._server.deadline_seconds
+                    self._server.shares.waits(self)
+                    self._next = self._loop.create_future()
+                    await self._next
+        finally:
+            self.transport.close()
+
+    def _look_at_head(self) -> None:
+        """Close the connection if the head of its next request takes too long."""
+        is_idle = not (self._answered or self._requests)
+        if is_idle and self._loop.time() >= self._head_by:
+            self.transport.abort()
+            return
+        again = max(self._head_by, self._loop.time() + self._server.deadline_seconds / 10)
+        self._timer = self._loop.call_at(again, self._look_at_head)
+
+    def _refuse_malformed(self) -> None:
+        self._is_malformed = True
+        broken, self._parsed = self._parsed, None
+        if broken in self._requests:
+            self._requests.remove(broken)
+        if self._requests or self._answered not in {None, broken}:
+            # The answers to the requests before it come first.
+            self.read(False)
+            return
+        if not (broken and broken.has_begun):
+            self.transport.write(MALFORMED)
+        self.transport.close()
+
+    def _client(self) -> tuple[str, int]:
+        if self.address or not (host := self._server.proxies.client_of(self._headers)):
+            return self._peer
+        return host, 0
 
 
-class _BoundedConfig(uvicorn.Config):
-    """A configuration with the connections of its server."""
+class _Exchange:
+    """One request and its answer."""
 
-    shares: ConnectionShares
+    def __init__(
+        self, connection: HttpConnection, scope: Scope, keeps_alive: bool, expects_continue: bool
+    ) -> None:
+        self._connection, self._scope = connection, scope
+        self.keeps_alive, self._expects_continue = keeps_alive, expects_continue
+        self._body, self._is_complete, self._was_read = b"", False, False
+        self._arrived: asyncio.Future[None] | None = None
+        self._head = b""
+        """The head of an answer of known length, which is sent with the first part of it."""
+        self._left: int | None = None
+        """How much of that length is not sent yet."""
+        self._is_chunked = self.has_begun = self._is_answered = self._is_lost = False
+
+    async def answer(self, application: ASGIApp) -> None:
+        """Have the application answer. Close the connection if it does not."""
+        transport = self._connection.transport
+        try:
+            await application(self._scope, self.receive, self.send)
+            if not (self._is_answered or self._is_lost or transport.is_closing()):
+                raise RuntimeError("The application ended without a whole answer.")
+        except Exception:
+            log.exception("application failed")
+            if not (self.has_begun or self._is_lost):
+                transport.write(FAILED)
+            self.keeps_alive = False
+
+    def add(self, body: bytes) -> None:
+        """Add a part of the body."""
+        if not self._is_answered:
+            self._body += body
+            if len(self._body) > BUFFERED_BYTES:
+                self._connection.read(False)
+            self._notify()
+
+    def complete(self) -> None:
+        """Note that the body is complete."""
+        self._is_complete = True
+        self._notify()
+
+    def lose(self) -> None:
+        """Note that the client is gone."""
+        self._is_lost = True
+        self._notify()
+
+    async def receive(self) -> Message:
+        """Return the next part of the body, or that the client is gone."""
+        if self._expects_continue and not (self._is_complete or self.has_begun):
+            self._connection.transport.write(CONTINUE)
+        self._expects_continue = False
+        while not (self._is_lost or self._is_answered):
+            if not self._was_read and (self._body or self._is_complete):
+                body, self._body, self._was_read = self._body, b"", self._is_complete
+                return {"type": "http.request", "body": body, "more_body": not self._was_read}
+            self._connection.read_on()
+            self._arrived = asyncio.get_running_loop().create_future()
+            await self._arrived
+        return DISCONNECT
+
+    async def send(self, message: Message) -> None:
+        """Send the head, or a part of the body. Names of headers are in lower case."""
+        connection = self._connection
+        if connection.is_unread:
+            await connection.writable()
+        if self._is_lost or connection.transport.is_closing():
+            return
+        if message["type"] == "http.response.start":
+            self._begin(message["status"], message["headers"])
+        else:
+            self._continue(message.get("body", b""), message.get("more_body", False))
+
+    def _begin(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        if self._head or self.has_begun:
+            raise RuntimeError("The answer has begun already.")
+        lines = [STATUS_LINES[status], self._connection.date()]
+        for name, value in headers:
+            if name == b"content-length":
+                self._left = int(value)
+            elif name == b"connection" and value == b"close":
+                self.keeps_alive = False
+                continue
+            lines.append(b"%b: %b\r\n" % (name, value))
+        if self._left is None and self._has_body(status):
+            if self._scope["http_version"] == "1.1":
+                self._is_chunked = True
+                lines.append(b"transfer-encoding: chunked\r\n")
+            else:
+                self.keeps_alive = False
+        if not self.keeps_alive:
+            lines.append(b"connection: close\r\n")
+        head = b"".join(lines)
+        if not head.count(b"\n") == head.count(b"\r") == len(lines) or b"\0" in head:
+            raise RuntimeError("A header has a line break.")
+        self._head = head + b"\r\n"
+        if not self._has_body(status):
+            self._left = 0
+        if self._left is None:
+            self._write(b"")
+
+    def _has_body(self, status: int) -> bool:
+        return status not in WITHOUT_BODY and self._scope["method"] != "HEAD"
+
+    def _continue(self, body: bytes, more: bool) -> None:
+        if self._is_answered or not (self._head or self.has_begun):
+            raise RuntimeError("The answer is complete, or has not begun.")
+        if self._is_chunked:
+            body = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            body += b"" if more else b"0\r\n\r\n"
+        elif self._scope["method"] == "HEAD":
+            body = b""
+        elif self._left is not None:
+            self._left -= len(body)
+            if self._left < 0 or (self._left and not more):
+                raise RuntimeError("The answer has another length than its head says.")
+        self._write(body)
+        if not more:
+            self._is_answered = True
+            self._notify()
+
+    def _write(self, body: bytes) -> None:
+        head, self._head, self.has_begun = self._head, b"", True
+        if head or body:
+            self._connection.transport.write(head + body)
+
+    def _notify(self) -> None:
+        if self._arrived and not self._arrived.done():
+            self._arrived.set_result(None)
 
 
-def configured(
-    application: ASGIApp,
-    *,
-    host: str,
-    port: int,
-    deadline_seconds: float,
-    limit_concurrency: int,
-    connections_per_address: int | None = None,
-    trusted_proxies: Sequence[str] = (),
-) -> uvicorn.Config:
-    """Return the configuration of the HTTP server; nothing is left to uvicorn's environment."""
-    config = _BoundedConfig(
-        application,
-        host=host,
-        port=port,
-        http=BoundedConnection,
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=True,
-        # By default uvicorn would trust the forwarded address of any client on loopback.
-        proxy_headers=bool(trusted_proxies),
-        forwarded_allow_ips=list(trusted_proxies),
-        timeout_graceful_shutdown=int(deadline_seconds),
-        # Longer than clients keep an idle connection (5 seconds is usual): a request that
-        # a client sends while the server closes the connection gets no answer.
-        timeout_keep_alive=int(deadline_seconds),
-    )
-    of_address = connections_per_address or limit_concurrency
-    config.shares = ConnectionShares(limit_concurrency, of_address, trusted_proxies)
-    return config
+class HttpServer:
+    """An application that listens on a port."""
+
+    def __init__(
+        self,
+        application: ASGIApp,
+        *,
+        host: str,
+        port: int,
+        deadline_seconds: float,
+        limit_concurrency: int,
+        connections_per_address: int | None = None,
+        trusted_proxies: Sequence[str] = (),
+    ) -> None:
+        self.application, self._host, self._port = application, host, port
+        # Clients keep an idle connection for less (5 seconds is usual): a request that a client
+        # sends while the server closes the connection gets no answer.
+        self.deadline_seconds = deadline_seconds
+        self.proxies = TrustedProxies(trusted_proxies)
+        of_address = connections_per_address or limit_concurrency
+        self.shares = ConnectionShares(limit_concurrency, of_address, self.proxies)
+        self.connections = set[HttpConnection]()
+        self.working = set[asyncio.Task[None]]()
+        """What answers the requests of each connection."""
+        self._date = 0, b""
+
+    @asynccontextmanager
+    async def listening(self, on_stop: Callable[[], None] = lambda: None) -> AsyncGenerator[int]:
+        """Listen, and yield the port. Then call `on_stop`, and wait for the answers under way."""
+        loop = asyncio.get_running_loop()
+        listener = await loop.create_server(
+            lambda: HttpConnection(self), self._host, self._port, backlog=WAITING_CONNECTIONS
+        )
+        try:
+            yield listener.sockets[0].getsockname()[1]
+        finally:
+            on_stop()
+            listener.close()
+            for connection in [*self.connections]:
+                connection.close_when_answered()
+            if working := [*self.working]:
+                _, late = await asyncio.wait(working, timeout=self.deadline_seconds)
+                for task in late:
+                    task.cancel()
+
+    def date(self) -> bytes:
+        """Return the header with the time."""
+        if self._date[0] != (now := int(time.time())):
+            self._date = now, f"date: {formatdate(now, usegmt=True)}\r\n".encode()
+        return self._date[1]
 
 
 async def taken(host: str, port: int) -> str | None:
@@ -272,49 +489,17 @@ async def taken(host: str, port: int) -> str | None:
 
 
 async def serve_both(
-    main: uvicorn.Config,
-    secondary: uvicorn.Config | None,
-    *,
-    on_stop: Callable[[], None] = lambda: None,
+    main: HttpServer, secondary: HttpServer | None, *, on_stop: Callable[[], None] = lambda: None
 ) -> None:
     """Serve until a signal stops the main application, and the secondary one as long.
 
     `on_stop` is called before the main server waits for the answers under way.
     """
-    first = MainServer(main, on_stop)
-    if secondary is None:
-        await first.serve()
-        return
-    second = _SecondaryServer(secondary)
-    serving = asyncio.create_task(second.serve())
-    try:
-        await first.serve()
-    finally:
-        second.should_exit = True
-        await serving
-
-
-class MainServer(uvicorn.Server):
-    """A server that calls a function when it begins to stop, so that streams can end."""
-
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_stop = on_stop
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Call the function, then wait for the answers under way, then stop."""
-        self._on_stop()
-        await super().shutdown(sockets)
-
-
-class _SecondaryServer(uvicorn.Server):
-    """A server that leaves the signals of the process to the main server."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-
-def _cancel(due: TimerHandle | None) -> None:
-    if due:
-        due.cancel()
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    for number in STOPPING:
+        loop.add_signal_handler(number, stopped.set)
+    async with secondary.listening() if secondary else nullcontext(), main.listening(on_stop):
+        await stopped.wait()
+        # A second signal ends the process at once.
+        for number in STOPPING:
+            loop.remove_signal_handler(number)

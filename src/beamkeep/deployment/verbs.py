@@ -22,10 +22,8 @@ def serve() -> None:
     It waits for a database that cannot be reached yet, and stops on SIGINT or SIGTERM. The
     settings are environment variables.
     """
-    from asyncio import get_running_loop
-
     from beamkeep.adapters.hiding import hide_process
-    from beamkeep.adapters.http_server import configured, serve_both, taken
+    from beamkeep.adapters.http_server import HttpServer, serve_both, taken
 
     from .web import web
 
@@ -34,10 +32,6 @@ def serve() -> None:
 
     async def run() -> None:
         await _begin("serve", settings)
-        # The server stops at these signals and raises them again; without a handler they would
-        # end the process before its connections are closed.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            get_running_loop().add_signal_handler(number, lambda: None)
         ports = {
             "PORT": (settings.host, settings.port),
             "METRICS_PORT": (settings.metrics_host, settings.metrics_port),
@@ -47,7 +41,7 @@ def serve() -> None:
                 click.echo(f"{name}: {because}", err=True)
                 sys.exit(1)
         async with web(settings) as served:
-            main = configured(
+            main = HttpServer(
                 served.application,
                 host=settings.host,
                 port=settings.port,
@@ -56,7 +50,7 @@ def serve() -> None:
                 connections_per_address=settings.connections_per_address,
                 trusted_proxies=settings.trusted_proxies,
             )
-            metrics = served.metrics and configured(
+            metrics = served.metrics and HttpServer(
                 served.metrics,
                 host=settings.metrics_host,
                 port=settings.metrics_port,

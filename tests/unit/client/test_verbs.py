@@ -18,7 +18,6 @@ import click
 import httpx2
 import pytest
 import structlog.testing
-import uvicorn
 from click.testing import CliRunner, Result
 from tests.support.listening import listening
 from tests.support.rest_client import rest_application
@@ -643,8 +642,7 @@ def url() -> Generator[str]:
 
     async def serve() -> None:
         service, _ = await memory_service()
-        config = uvicorn.Config(rest_application(service), port=0, log_level="error", ws="none")
-        async with listening(config) as port:
+        async with listening(rest_application(service)) as port:
             ports.put(port)
             await asyncio.to_thread(over.wait)
 

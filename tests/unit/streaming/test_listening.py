@@ -14,7 +14,7 @@ import pytest
 from tests.support.examples.agent import MODEL
 from tests.support.rest_client import rest_application
 
-from beamkeep.adapters.http_server import MainServer, configured
+from beamkeep.adapters.http_server import HttpServer
 from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
@@ -129,24 +129,20 @@ async def served(
         times=times,
     )
     app = rest_application(service, routes=[streams.route()])
-    config = configured(
+    server = HttpServer(
         app, host="127.0.0.1", port=0, deadline_seconds=deadline, limit_concurrency=1000
     )
-    server = MainServer(config, app.stop_streams)
-    serving = asyncio.create_task(server.serve())
     turning = asyncio.create_task(turns(follower))
-    await until(lambda: server.started, "the server has started")
-    port = server.servers[0].sockets[0].getsockname()[1]
-    async with httpx2.AsyncClient(
-        base_url=f"http://127.0.0.1:{port}", headers=ADA, timeout=PATIENCE
-    ) as http:
-        try:
+    try:
+        async with (
+            httpx2.AsyncClient(headers=ADA, timeout=PATIENCE) as http,
+            server.listening(app.stop_streams) as port,
+        ):
+            http.base_url = httpx2.URL(f"http://127.0.0.1:{port}")
             yield Listening(service, store, log, streams=streams, http=http)
-        finally:
-            server.should_exit = True
-            await asyncio.wait_for(serving, PATIENCE)
-            turning.cancel()
-            await asyncio.wait([turning])
+    finally:
+        turning.cancel()
+        await asyncio.wait([turning])
 
 
 async def turns(follower: LogFollower) -> None:

@@ -18,7 +18,6 @@ import jsonschema_rs
 import mcp_types as types
 import pytest
 import structlog.testing
-import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Message
@@ -90,8 +89,7 @@ def app(service: Service, limits: Limits = GENEROUS, telemetry: Telemetry | None
 
 @asynccontextmanager
 async def serving(application: ASGIApp) -> AsyncGenerator[str]:
-    config = uvicorn.Config(application, port=0, log_level="error", lifespan="off", ws="none")
-    async with listening(config) as port:
+    async with listening(application) as port:
         yield f"http://127.0.0.1:{port}/mcp"
 
 

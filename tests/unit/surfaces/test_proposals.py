@@ -10,7 +10,6 @@ import httpx2
 import jsonschema_rs
 import mcp_types as types
 import pytest
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric import rsa
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -264,9 +263,8 @@ async def service() -> Service:
 async def agent_of(service: Service) -> AsyncGenerator[Client]:
     """The client of the SDK, with the login of the agent."""
     serving = edge(service, StaticVerifier("ada", "robot"))
-    config = uvicorn.Config(serving, port=0, log_level="error", lifespan="off", ws="none")
     async with (
-        listening(config) as port,
+        listening(serving) as port,
         httpx2.AsyncClient(headers={"authorization": "Bearer robot"}) as http,
         Client(
             streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)

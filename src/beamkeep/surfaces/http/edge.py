@@ -10,7 +10,6 @@ from uuid import UUID
 
 import msgspec
 import structlog
-from starlette.routing import Router as LifespanOnly
 from starlette.types import Receive, Scope, Send
 
 from beamkeep.kernel import Record, Refusal, SurfaceKind
@@ -85,13 +84,7 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        match scope["type"]:
-            case "http":
-                await self._serve(HttpRequest(scope, receive, self.options.limits), send)
-            case "lifespan":
-                await LifespanOnly()(scope, receive, send)
-            case _:
-                await send({"type": "websocket.close"})
+        await self._serve(HttpRequest(scope, receive, self.options.limits), send)
 
     async def _serve(self, request: HttpRequest, send: Send) -> None:
         try:
