@@ -206,7 +206,7 @@ def test_a_signal_that_is_observed_through_two_control_systems_is_refused_at_the
     hall = {"signal": "HALL:OPEN", "supply_id": str(UUID(int=1)), "recovering": ["1"]}
     ring = hall | {"supply_id": str(UUID(int=2))}
     set_to(observed_supplies=[hall, ring])
-    with pytest.raises(ValidationError, match="substrates epics_ca and epics_pva. Name the same"):
+    with pytest.raises(ValidationError, match="substrates epics_ca and epics_pva"):
         set_to(observed_supplies=[hall, ring | {"substrate": "epics_pva"}])
 
 
