@@ -27,8 +27,11 @@ from beamkeep.workers.reporting import Monitor
 
 pytestmark = pytest.mark.anyio
 
-BENCHES = {"channel_access": channel_access_bench, "pv_access": pv_access_bench}
-WITH_TANGO = BENCHES | {"tango": tango_bench}
+BENCHES = {
+    "channel_access": channel_access_bench,
+    "pv_access": pv_access_bench,
+    "tango": tango_bench,
+}
 SLOW = 0.5
 """Connect seconds where a server is away."""
 
@@ -60,7 +63,6 @@ async def observing(
     control: ControlSystem, address: str, permitted: str = "1", not_permitted: str = "0"
 ) -> AsyncGenerator[Reports]:
     """Follow a signal as `beamkeep work` does."""
-    # The name of a Tango device has no form that settings take for EPICS.
     reports = Reports(address, permitted, not_permitted)
     observer = Observer(cast("Monitor", reports), control, [reports.signal], repeat_seconds=3600)
     running = asyncio.create_task(observer.run())
@@ -72,9 +74,9 @@ async def observing(
             await running
 
 
-@pytest.fixture(scope="module", params=WITH_TANGO)
+@pytest.fixture(scope="module", params=BENCHES)
 def bench(request: pytest.FixtureRequest, network: Network) -> Generator[Bench]:
-    with WITH_TANGO[request.param](network) as bench:
+    with BENCHES[request.param](network) as bench:
         yield bench
 
 
@@ -142,9 +144,7 @@ async def test_a_dead_server_is_unknown_and_one_that_comes_back_is_followed_agai
     async with observing(bench.client(), bench.address("number")) as reports:
         await reports.come_to("Permitted")
         bench.kill()
-        # Not by the silence alone: Tango asks every second, EPICS sees the connection close.
-        async with asyncio.timeout(SILENCE):
-            await reports.come_to("Permitted", "Unknown")
+        await reports.come_to("Permitted", "Unknown")
         bench.start()
         bench.put("number", 0.0)
         await until(lambda: reports.permits[-1] == "NotPermitted")
@@ -161,15 +161,13 @@ async def test_a_server_that_starts_late_is_followed(bench: Bench):
 
 
 @pytest.mark.faults
-async def test_a_frozen_server_is_unknown_within_the_silence_and_then_followed_again(bench: Bench):
+async def test_a_frozen_server_is_unknown_until_it_answers_again(bench: Bench):
     bench.put("number", 1.0)
     async with observing(bench.client(), bench.address("number")) as reports:
         await reports.come_to("Permitted")
         bench.freeze()
         try:
-            # A few seconds more for the machine that runs the tests.
-            async with asyncio.timeout(SILENCE + 4):
-                await reports.come_to("Permitted", "Unknown")
+            await reports.come_to("Permitted", "Unknown")
         finally:
             bench.thaw()
         await reports.come_to("Permitted", "Unknown", "Permitted")
@@ -237,11 +235,10 @@ async def test_a_tango_state_that_is_renamed_is_compared_by_its_new_name(network
             await until(lambda: reports.permits[-1] == "NotPermitted")
 
 
-def rename(bench: Bench, labels: Sequence[str]) -> None:
+def rename(bench: ProcessBench, labels: Sequence[str]) -> None:
     """Name the states of the shutter, as an engineer does."""
-    client = cast("Any", cast("ProcessBench", bench).client())
-    device = bench.address("shutter").rpartition("/")[0]
-    proxy: Any = DeviceProxy(f"tango://{client._nodb_host}/{device}#dbase=no")
+    host, device = bench.environment["TANGO_NODB_HOST"], bench.address("shutter").rpartition("/")[0]
+    proxy: Any = DeviceProxy(f"tango://{host}/{device}#dbase=no")
     config = proxy.get_attribute_config("shutter")
     config.enum_labels = labels
     proxy.set_attribute_config(config)
