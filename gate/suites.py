@@ -88,7 +88,7 @@ WITH_FAULTS = (
     "tests/unit/conduct/test_simulation.py",
     "tests/postgres/contexts/equipment/test_asset_tree.py",
     "tests/postgres/runtime/test_plans.py",
-    "tests/devices/test_epics.py",
+    "tests/devices/channels/test_observers.py",
     "tests/devices/channels/test_contract.py",
 )
 """Files outside of `tests/faults` that have fault tests too."""

@@ -205,6 +205,14 @@ def test_reports_that_would_be_stale_before_the_next_are_refused_at_the_start():
         set_to(observed_enclosures=[signal], observer_repeat_seconds=60)
 
 
+def test_a_signal_that_is_observed_through_two_control_systems_is_refused_at_the_start():
+    hall = {"signal": "HALL:OPEN", "supply_id": str(UUID(int=1)), "recovering": ["1"]}
+    ring = hall | {"supply_id": str(UUID(int=2))}
+    set_to(observed_supplies=[hall, ring])
+    with pytest.raises(ValidationError, match="substrates epics_ca and epics_pva"):
+        set_to(observed_supplies=[hall, ring | {"substrate": "epics_pva"}])
+
+
 @pytest.mark.parametrize("code", ["", "Synchrotron", "beam line", "x" * 33, "a\n", "é"])
 def test_an_own_code_that_no_facility_could_have_is_refused_at_the_start(code: str):
     with pytest.raises(ValidationError, match="self_facility_code"):

@@ -194,7 +194,11 @@ class Ioc(ServerProcess):
 
     def access(self, name: str, group: str) -> None:
         """Put a record into an access group: `DEFAULT`, `HIDDEN` (no reading) or `LOCKED`."""
-        self.ask(["access", name, group])
+        self.set_field(name, "ASG", group)
+
+    def set_field(self, name: str, field: str, value: str) -> None:
+        """Set a field of a record, such as the name of a state."""
+        self.ask(["field", name, field, value])
 
 
 def free_ports(count: int) -> list[int]:

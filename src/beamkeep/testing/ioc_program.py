@@ -55,8 +55,8 @@ def main() -> None:
             case ["alarm", name, severity, status]:
                 codes = (getattr(alarm, f"{each}_ALARM") for each in (severity, status))
                 records[name].set_alarm(*codes)
-            case ["access", name, group]:
-                records[name].set_field("ASG", group)
+            case ["field", name, field, value]:
+                records[name].set_field(field, value)
             case ["release"]:
                 # Whoever waits is woken, and the next put waits again.
                 dispatcher.loop.call_soon_threadsafe(released.set)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from beamkeep.kernel import Cannot, Fenced, Table
+from beamkeep.contexts.access.profile import SYSTEM
+from beamkeep.kernel import Cannot, Fenced, SideWrite, Table
+from beamkeep.runtime.store import Append
 
 HANDOVER_SECONDS = 0.2
 """How long a value may take from the question whether it may be sent until it is sent."""
@@ -30,6 +32,28 @@ class ClaimedWork(NamedTuple):
     def fence(self) -> Fenced:
         """The condition under which this worker may write."""
         return Fenced(self.work_id, self.claim, self.owner)
+
+
+def fenced_rows(
+    fence: Fenced,
+    *side_writes: SideWrite,
+    at: datetime,
+    correlation_id: UUID | None = None,
+) -> Append:
+    """Return rows to write while a worker holds its work; without rows, that it continues."""
+    return Append(
+        events=(),
+        read={},
+        side_writes=side_writes,
+        answer=None,
+        command_name="",
+        principal_id=SYSTEM,
+        surface_id=None,
+        correlation_id=correlation_id or uuid4(),
+        causation_id=None,
+        occurred_at=at,
+        fence=fence,
+    )
 
 
 class HeldWork(NamedTuple):

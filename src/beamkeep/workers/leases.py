@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -24,6 +24,15 @@ CONDUCT = "conduct"
 LOOK_EVERY = 1.0
 LONGEST_LAST_STEP = 20.0
 """Seconds that a step gets to end when its worker is told to stop."""
+
+
+LONGEST_RETRY_AFTER = 3600.0
+"""The longest pause that another service may ask for."""
+LONGEST_WAIT = 1.0
+
+
+class DrainingError(Exception):
+    """The worker stops; another one continues the work."""
 
 
 class LeaseTimes(Record):
@@ -53,6 +62,28 @@ class Holding:
     def still_mine(self) -> bool:
         """Return whether the last renewal was sent recently enough to act on it."""
         return self._may_act(self.sent_at)
+
+    def require_held(self) -> None:
+        """Raise DrainingError when the worker stops, and WorkLostError when the claim is lost."""
+        if self.is_draining:
+            raise DrainingError
+        if not self.still_mine():
+            raise WorkLostError
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for so many seconds; raise as `require_held` does."""
+        now = asyncio.get_running_loop().time
+        until = now() + seconds
+        self.require_held()
+        while (left := until - now()) > 0:
+            await asyncio.sleep(min(left, LONGEST_WAIT))
+            self.require_held()
+
+
+def retry_delay(delays: Sequence[float], attempt: int, retry_after: float | None) -> float:
+    """Return the seconds before the next attempt; the other service may ask for more."""
+    delay = delays[min(attempt, len(delays) - 1)]
+    return delay if retry_after is None else max(delay, min(retry_after, LONGEST_RETRY_AFTER))
 
 
 type CarryOut = Callable[[Holding], Coroutine[Any, Any, None]]
@@ -159,7 +190,8 @@ class LeaseHolder:
     async def _carry_out(self, held: Holding) -> None:
         fence, named = held.work.fence, log.bind(**{f"{self._kind}_id": str(held.work.work_id)})
         try:
-            await self._walk(held)
+            with suppress(DrainingError):
+                await self._walk(held)
             if held.is_draining:
                 await self._give_back(fence, "The worker was stopped.", 0.0)
         except WorkLostError:

@@ -1,6 +1,6 @@
 """Real servers with the same channels, one for each kind of control system."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -84,9 +84,15 @@ class ProcessBench:
     """A server in its own process."""
 
     def __init__(
-        self, server: ServerProcess, prefix: str, client: Callable[[float], ControlSystem]
+        self,
+        server: ServerProcess,
+        prefix: str,
+        client: Callable[[float], ControlSystem],
+        environment: Mapping[str, str],
     ) -> None:
         self._server, self._prefix, self._client = server, prefix, client
+        self.environment = environment
+        """The variables by which another process finds the server."""
 
     def client(self, connect_seconds: float = CONNECT) -> ControlSystem:
         return self._client(connect_seconds)
@@ -173,31 +179,37 @@ class SimulatorBench:
 
 
 @contextmanager
-def channel_access_bench(network: Network) -> Generator[Bench]:
+def channel_access_bench(network: Network) -> Generator[ProcessBench]:
     with Ioc(network.ports[2], *RECORDS) as ioc:
         yield ProcessBench(
             ioc,
             "ch:",
             lambda connect: ChannelAccess(connect_seconds=connect, silence_seconds=SILENCE),
+            network.environment,
         )
 
 
 @contextmanager
-def pv_access_bench(network: Network) -> Generator[Bench]:
+def pv_access_bench(network: Network) -> Generator[ProcessBench]:
     (port,) = free_ports(1)
     program = ServerProcess(SERVERS / "pva_program.py", {}, [port])
+    found_by = {
+        "EPICS_PVA_AUTO_ADDR_LIST": "NO",
+        "EPICS_PVA_NAME_SERVERS": f"127.0.0.1:{port}",
+    }
     with program as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EPICS_PVA_AUTO_ADDR_LIST", "NO")
-        patch.setenv("EPICS_PVA_NAME_SERVERS", f"127.0.0.1:{port}")
+        for name, value in found_by.items():
+            patch.setenv(name, value)
         yield ProcessBench(
             server,
-            "ch:",
+            "pva:",
             lambda connect: PvAccess(connect_seconds=connect, silence_seconds=SILENCE),
+            found_by,
         )
 
 
 @contextmanager
-def tango_bench(network: Network) -> Generator[Bench]:
+def tango_bench(network: Network) -> Generator[ProcessBench]:
     (port,) = free_ports(1)
     with ServerProcess(SERVERS / "tango_program.py", {}, [port, port]) as server:
         host = f"127.0.0.1:{port}"
@@ -205,6 +217,7 @@ def tango_bench(network: Network) -> Generator[Bench]:
             server,
             "test/channels/1/",
             lambda connect: Tango(connect_seconds=connect, silence_seconds=SILENCE, nodb_host=host),
+            {"TANGO_NODB_HOST": host},
         )
 
 

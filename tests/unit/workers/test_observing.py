@@ -1,23 +1,41 @@
 """What a control system says becomes observations: every change, in order, and silence too."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
 import pytest
+from pydantic import ValidationError
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts.enclosure.enclosure import FRESHNESS, PermitStatus
+from beamkeep.contexts.enclosure.enclosure import (
+    FRESHNESS,
+    ObserveEnclosureStatus,
+    PermitStatus,
+)
+from beamkeep.contexts.seams.routes import Substrate
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS
+from beamkeep.kernel import replace
 from beamkeep.parts.conducting import observing
-from beamkeep.parts.conducting.observing import EnclosureSignal, Observer, SupplySignal
-from beamkeep.parts.conducting.signals import SignalReading
+from beamkeep.parts.conducting.channels.memory import ChannelSimulator
+from beamkeep.parts.conducting.channels.values import not_connected
+from beamkeep.parts.conducting.control import ControlReading, Quality, ValueKind
+from beamkeep.parts.conducting.observing import (
+    EnclosureSignal,
+    NamedSignal,
+    Observer,
+    SignalReading,
+    SupplySignal,
+    signal_reading,
+)
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import StoreUnavailableError
+from beamkeep.schemas import Json
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.leases import GrantedLease
 from beamkeep.testing.service import call, memory_service
@@ -32,29 +50,39 @@ pytestmark = pytest.mark.anyio
 PERMIT, BEAM = "PSS:PERMIT", "SR:BEAM"
 
 
-class Script:
-    """A control system that says what it is told to say."""
+class Script(ChannelSimulator):
+    """A control system whose subscriptions yield what the test says, and nothing before that."""
 
     def __init__(self) -> None:
-        self.said: asyncio.Queue[SignalReading | Exception] = asyncio.Queue()
-        self.followed: Collection[str] = ()
-        self.is_open = False
+        super().__init__()
+        self.said = dict[str, asyncio.Queue[ControlReading | Exception]]()
+        self.followed = list[str]()
+        self.open = 0
 
-    async def readings(self, signals: Collection[str]) -> AsyncGenerator[SignalReading]:
-        self.followed, self.is_open = list(signals), True
+    async def subscribe(self, address: str) -> AsyncGenerator[ControlReading]:
+        self.followed.append(address)
+        self.open += 1
         try:
-            while True:
-                said = await self.said.get()
-                if isinstance(said, Exception):
-                    raise said
+            while not isinstance(said := await self._of(address).get(), Exception):
                 yield said
+            raise said
         finally:
-            self.is_open = False
+            self.open -= 1
 
     def say(self, signal: str, *values: str | None) -> None:
+        now = datetime.now(UTC)
         for value in values:
-            reason = "not connected" if value is None else value
-            self.said.put_nowait(SignalReading(signal, value, reason))
+            self._of(signal).put_nowait(
+                not_connected(signal)
+                if value is None
+                else ControlReading(value, ValueKind.SCALAR, Quality.GOOD, "", now)
+            )
+
+    def fail(self, signal: str, error: Exception) -> None:
+        self._of(signal).put_nowait(error)
+
+    def _of(self, address: str) -> asyncio.Queue[ControlReading | Exception]:
+        return self.said.setdefault(address, asyncio.Queue())
 
 
 class World:
@@ -84,16 +112,16 @@ class World:
         return [hutch, beam]
 
     def permits(self) -> list[str]:
-        return self._told("Enclosure", self.enclosure_id, "to_permit_status")
+        return self._recorded("Enclosure", self.enclosure_id, "to_permit_status")
 
     def supplies(self) -> list[str]:
         found = self.store.streams["Supply", self.supply_id][1:]
         return [envelope.event_type for envelope in found]
 
     def reasons(self) -> list[str]:
-        return self._told("Enclosure", self.enclosure_id, "reason")
+        return self._recorded("Enclosure", self.enclosure_id, "reason")
 
-    def _told(self, name: str, id: UUID, field: str) -> list[str]:
+    def _recorded(self, name: str, id: UUID, field: str) -> list[str]:
         found = self.store.streams[name, id][1:]
         return [msgspec.json.decode(envelope.payload)[field] for envelope in found]
 
@@ -150,7 +178,8 @@ class World:
 
 
 @pytest.fixture
-async def world() -> World:
+async def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(observing, "RECONNECT_SECONDS", 0.001)
     return await World(*await memory_service()).prepare()
 
 
@@ -193,8 +222,8 @@ async def test_what_is_lost_or_not_understood_is_unknown(world: World, value: st
         world.source.say(PERMIT, "1", value)
         await until(lambda: len(world.permits()) == 2)
     assert world.permits() == ["Permitted", "Unknown"]
-    told = "not connected" if value is None else "unexpected value 7"
-    assert world.reasons() == [f"{PERMIT}: 1", f"{PERMIT}: {told}"]
+    reason = f"{PERMIT} is not connected." if value is None else f"{PERMIT}: unexpected value 7"
+    assert world.reasons() == [f"{PERMIT}: 1", reason]
 
 
 async def test_a_value_with_characters_that_no_event_can_hold_is_unknown(world: World):
@@ -212,8 +241,69 @@ async def test_a_value_that_would_mean_both_does_not_open_a_hutch(world: World):
         permitted=frozenset({"1"}),
         not_permitted=frozenset({"1"}),
     )
-    told = both.report(SignalReading(PERMIT, "1", "1"), repeated=False)
-    assert told.permit_status is PermitStatus.NOT_PERMITTED
+    command = both.report(SignalReading("1", f"{PERMIT}: 1"), repeated=False)
+    assert command.permit_status is PermitStatus.NOT_PERMITTED
+
+
+async def test_a_server_that_stays_away_is_reported_once_until_it_comes_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    reported = list[str]()
+
+    async def counted(command: ObserveEnclosureStatus) -> bool:
+        reported.append(command.permit_status)
+        return True
+
+    monkeypatch.setattr(world.monitor, "report", counted)
+    async with world.observing():
+        world.source.say(PERMIT, "1", None, None, None, "1")
+        await until(lambda: len(reported) == 3)
+    assert reported == ["Permitted", "Unknown", "Permitted"]
+    assert world.source.followed.count(PERMIT) == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "more", "text", "reason"),
+    [
+        ("Open", {}, "Open", "PSS:PERMIT: Open"),
+        (7, {}, "7", "PSS:PERMIT: 7"),
+        (300.0, {}, "300", "PSS:PERMIT: 300"),
+        (-2.5e-7, {}, "-0.00000025", "PSS:PERMIT: -0.00000025"),
+        (True, {}, "true", "PSS:PERMIT: true"),
+        ("", {}, None, "PSS:PERMIT: not a single value"),
+        ([1.0], {}, None, "PSS:PERMIT: not a single value"),
+        ("Open", {"quality": Quality.BAD, "quality_detail": "MAJOR"}, "Open", "Bad: MAJOR"),
+        (
+            "Open",
+            {"quality": Quality.BAD, "quality_detail": "INVALID", "invalid": True},
+            None,
+            "Bad: INVALID",
+        ),
+    ],
+)
+def test_a_reading_is_compared_as_text_and_an_invalid_one_has_none(
+    value: Json, more: dict[str, Any], text: str | None, reason: str
+):
+    plain = ControlReading(value, ValueKind.SCALAR, Quality.GOOD, "", datetime.now(UTC))
+    found = signal_reading(PERMIT, replace(plain, **more))
+    assert (found.value, found.reason.endswith(reason)) == (text, True)
+
+
+@pytest.mark.parametrize(
+    ("signal", "substrate", "form"),
+    [
+        ("PSS:PERMIT", "tango", "the canonical form of tango: domain/family/member/attribute"),
+        ("sys/PSS/1/permit", "tango", "in lower case"),
+        ("PSS PERMIT", "epics_ca", "the canonical form of epics_ca: a record or field"),
+        ("PSS:PERMIT.VAL", "epics_pva", "without .VAL"),
+    ],
+)
+def test_an_address_that_the_control_system_cannot_have_is_refused_with_its_form(
+    signal: str, substrate: Substrate, form: str
+):
+    with pytest.raises(ValidationError, match=form) as refused:
+        NamedSignal(signal=signal, substrate=substrate)
+    assert "Correct `signal`, or name its control system in `substrate`." in str(refused.value)
 
 
 async def test_a_supply_is_lost_and_comes_back_but_is_never_declared_available(world: World):
@@ -230,7 +320,7 @@ async def test_an_unchanged_supply_is_reported_again_by_itself(world: World):
     async with world.observing(repeat_seconds=0.005):
         world.source.say(BEAM, "1", "0")
         await until(lambda: len(world.supplies()) == 1)
-        # The sensor is broken; whoever looked knows better, until the signal changes.
+        # The sensor is broken; the operator who looked knows better, until the signal changes.
         await call(world.service, "mark_supply_recovering", about)
         await call(world.service, "restore_supply", about)
         reports = {await world.supplied_at()}
@@ -250,7 +340,7 @@ async def test_a_source_that_fails_is_unknown_and_is_followed_again(
     monkeypatch.setattr(supervision, "FIRST_RETRY", 0.001)
     async with world.observing():
         world.source.say(PERMIT, "1")
-        world.source.said.put_nowait(OSError("cut"))
+        world.source.fail(PERMIT, OSError("cut"))
         await until(lambda: world.permits() == ["Permitted", "Unknown"])
         world.source.say(PERMIT, "1")
         await until(lambda: len(world.permits()) == 3)
@@ -265,7 +355,7 @@ async def test_a_value_read_before_the_lease_was_lost_is_not_repeated_once_it_is
         world.source.say(PERMIT, "1")
         await until(lambda: len(world.permits()) == 1)
         world.lease.parts = ()
-        await until(lambda: not world.source.is_open)
+        await until(lambda: not world.source.open)
         before, world.lease.parts = await world.reported_at(), (0,)
         world.source.say(BEAM, "0")
         reports = {await world.supplied_at()}

@@ -80,7 +80,7 @@ def address_findings(routes: Sequence[ControlRoute], address: str) -> Iterator[R
         return
     form, words = CANONICAL[route.substrate]
     if not form.fullmatch(address) or (route.substrate is Substrate.TANGO and not _lower(address)):
-        why = f"{address!r} is not in canonical form: {words}."
+        why = f"{address!r} is not in the canonical form of {route.substrate}: {words}."
         yield RouteFinding("ControlAddressNotRoutedError", why)
 
 

@@ -1,4 +1,4 @@
-"""The seam to control systems for conducts: to read, write and follow one address."""
+"""The seam to control systems: to read, write and follow one address."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
@@ -39,6 +39,8 @@ class ControlReading(Record):
     """The size in each dimension of an array, an image or a table."""
     index: int | None = None
     """The number of the state of an enumeration, whose value is the label."""
+    invalid: bool = False
+    """Whether the source says that the value means nothing, as in the EPICS severity INVALID."""
 
 
 class ControlError(Exception):

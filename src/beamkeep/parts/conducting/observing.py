@@ -1,34 +1,74 @@
 """Observing: signals of a control system become observations of enclosures and supplies."""
 
 import asyncio
+import math
 from collections.abc import Iterable
 from contextlib import aclosing
-from typing import Annotated, Never
+from decimal import Decimal
+from typing import Annotated, Never, Self
 from uuid import UUID
 
 import structlog
 from annotated_types import MaxLen, MinLen
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from beamkeep.contexts.enclosure.enclosure import ObserveEnclosureStatus, PermitStatus
+from beamkeep.contexts.seams.routes import ControlRoute, Substrate, address_findings
 from beamkeep.contexts.supply.supply import ObserveSupplyStatus, SupplyStatus
+from beamkeep.kernel import Record
+from beamkeep.schemas import Json
 from beamkeep.workers.reporting import Monitor
 
-from .signals import SignalReading, SignalSource
+from .control import ControlError, ControlReading, ControlSystem, Quality
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 RETRY_SECONDS = 0.5
+RECONNECT_SECONDS = 1.0
 LONGEST_REASON = 500
 
 
+class SignalReading(Record):
+    """The value of one signal as text, or the reason why it has none."""
+
+    value: str | None
+    """None when the value is invalid or the signal is not connected."""
+    reason: str
+    """The reason that is recorded: the value itself, its quality, or the lost connection."""
+
+
 class NamedSignal(BaseModel):
-    """A signal of the control system."""
+    """A signal of a control system."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     signal: Annotated[str, MinLen(1), MaxLen(200)]
-    """Its name in the control system; for EPICS, the process variable."""
+    """Its address in the control system, as in a route: a process variable of EPICS, or an
+    attribute of a Tango device."""
+    substrate: Substrate = Substrate.EPICS_CA
+    """The control system, as in a route: `epics_ca`, `epics_pva` or `tango`; `in_memory` for
+    tests."""
+
+    @property
+    def route(self) -> ControlRoute:
+        """The route by which the signal is reached."""
+        return ControlRoute(self.signal, self.substrate)
+
+    @model_validator(mode="after")
+    def address_is_sound(self) -> Self:
+        """Raise ValueError when the control system cannot have this address."""
+        for finding in address_findings([self.route], self.signal):
+            remedy = "Correct `signal`, or name its control system in `substrate`."
+            raise ValueError(f"{finding.message} {remedy}")
+        return self
+
+    def _reason(self, reading: SignalReading, *, is_expected: bool) -> str:
+        has_reason = is_expected or reading.value is None
+        reason = (
+            reading.reason if has_reason else f"{self.signal}: unexpected value {reading.value}"
+        )
+        # A command must not fail because of a character that no event can hold.
+        return "".join(each if each.isprintable() else "?" for each in reason)[:LONGEST_REASON]
 
 
 class EnclosureSignal(NamedSignal):
@@ -51,7 +91,7 @@ class EnclosureSignal(NamedSignal):
         return ObserveEnclosureStatus(
             enclosure_id=self.enclosure_id,
             permit_status=status or PermitStatus.UNKNOWN,
-            reason=_reason(reading, is_expected=status is not None),
+            reason=self._reason(reading, is_expected=status is not None),
             monitor_ref=self.signal,
         )
 
@@ -69,33 +109,49 @@ class SupplySignal(NamedSignal):
         return ObserveSupplyStatus(
             supply_id=self.supply_id,
             status=SupplyStatus.RECOVERING if is_recovering else SupplyStatus.UNAVAILABLE,
-            reason=_reason(reading, is_expected=is_recovering),
+            reason=self._reason(reading, is_expected=is_recovering),
             monitor_ref=self.signal,
             # An operator may have marked the supply since; only a change of the signal moves it.
             unchanged=repeated,
         )
 
 
-def _reason(reading: SignalReading, is_expected: bool) -> str:
-    has_reason = is_expected or reading.value is None
-    reason = reading.reason if has_reason else f"unexpected value {reading.value}"
-    # A command must not fail because of a character that no event can hold.
-    printable = "".join(each if each.isprintable() else "?" for each in reason)
-    return f"{reading.signal}: {printable}"[:LONGEST_REASON]
+def signal_reading(address: str, reading: ControlReading) -> SignalReading:
+    """Return a reading as text; an alarm below INVALID does not take the value away."""
+    value = None if reading.invalid else _text(reading.value)
+    if reading.quality is not Quality.GOOD:
+        reason = f"{reading.quality}: {reading.quality_detail}"
+    else:
+        reason = "not a single value" if value is None else value
+    return SignalReading(value, f"{address}: {reason}")
+
+
+def _text(value: Json) -> str | None:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return value or None
+        case int():
+            return str(value)
+        case float() if math.isfinite(value):
+            return f"{Decimal(repr(value)).normalize():f}"
+        case _:
+            return None
 
 
 class Observer:
-    """Reports every change of a control system's signals, in order."""
+    """Reports every change of signals, each in order."""
 
     def __init__(
         self,
         monitor: Monitor,
-        source: SignalSource,
+        control: ControlSystem,
         signals: Iterable[EnclosureSignal | SupplySignal],
         *,
         repeat_seconds: float,
     ) -> None:
-        self._monitor, self._source, self._repeat_seconds = monitor, source, repeat_seconds
+        self._monitor, self._control, self._repeat_seconds = monitor, control, repeat_seconds
         self._signals: dict[str, list[EnclosureSignal | SupplySignal]] = {}
         for signal in signals:
             self._signals.setdefault(signal.signal, []).append(signal)
@@ -108,38 +164,51 @@ class Observer:
         self._last.clear()
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._follow())
                 tasks.create_task(self._repeat())
+                for address in self._signals:
+                    tasks.create_task(self._follow(address))
         except Exception:
-            for signal in self._signals:
+            for address in self._signals:
                 try:
-                    await self._take(SignalReading(signal, None, "the observer failed"))
+                    reason = f"{address}: the observer failed"
+                    await self._take(address, SignalReading(None, reason))
                 except Exception:
-                    log.exception("lost signal not reported", signal=signal)
+                    log.exception("lost signal not reported", signal=address)
             raise
+        finally:
+            await self._control.close()
 
-    async def _follow(self) -> None:
-        async with aclosing(self._source.readings(self._signals.keys())) as readings:
-            async for reading in readings:
-                await self._take(reading)
-        raise RuntimeError("the readings ended")
+    async def _follow(self, address: str) -> Never:
+        while True:
+            try:
+                async with aclosing(self._control.subscribe(address)) as readings:
+                    async for reading in readings:
+                        await self._take(address, signal_reading(address, reading))
+            except ControlError as error:
+                lost = SignalReading(None, str(error))
+                # A server that stays away is reported by the repetitions.
+                if lost != self._last.get(address):
+                    await self._take(address, lost)
+            await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _repeat(self) -> Never:
         while True:
             await asyncio.sleep(self._repeat_seconds)
-            for signal in self._signals:
+            for address in self._signals:
                 async with self._turn:
-                    if reading := self._last.get(signal):
-                        await self._report(reading, repeated=True)
+                    if reading := self._last.get(address):
+                        await self._report(address, reading, repeated=True)
 
-    async def _take(self, reading: SignalReading) -> None:
+    async def _take(self, address: str, reading: SignalReading) -> None:
         # One at a time: an unchanged value must not be reported after a newer one.
         async with self._turn:
-            self._last[reading.signal] = reading
-            await self._report(reading)
+            self._last[address] = reading
+            await self._report(address, reading)
 
-    async def _report(self, reading: SignalReading, repeated: bool = False) -> None:
-        for signal in self._signals[reading.signal]:
+    async def _report(
+        self, address: str, reading: SignalReading, *, repeated: bool = False
+    ) -> None:
+        for signal in self._signals[address]:
             command = signal.report(reading, repeated)
             while not await self._monitor.report(command):
                 await asyncio.sleep(RETRY_SECONDS)

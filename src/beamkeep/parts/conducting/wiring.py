@@ -7,13 +7,15 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.contexts.seams.installation import Facts
+from beamkeep.contexts.seams.routes import ControlRoute
 from beamkeep.kernel import replace
 from beamkeep.parts.wiring import Core, Wiring
 from beamkeep.workers.leases import CONDUCT
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.supervision import Loop, while_held
 
-from .channels.routed import control_systems
+from .channels.memory import ChannelSimulator
+from .channels.routed import RoutedControl, control_systems
 from .compute.job_directory import ComputeKind
 from .compute.local_process import LocalProcessCompute
 from .compute.seam import ComputeSystem
@@ -23,7 +25,6 @@ from .facts import ConductReader
 from .observing import Observer
 from .registered import registered_actions, registered_advisors
 from .settings import ConductingSettings
-from .sources import control_system
 from .walking import Walker
 
 
@@ -40,17 +41,14 @@ def facts(own: ConductingSettings, here: Facts) -> Facts:
 
 def loops(core: Core, own: ConductingSettings) -> Sequence[Loop]:
     """Return the loops that observe the control system and carry out conducts."""
-    return [*_observers(core, own), *([conductor(core, own)] if own.conduct_slots else [])]
+    simulator = ChannelSimulator()
+    conductors = [conductor(core, own, simulator)] if own.conduct_slots else []
+    return [*_observers(core, own, simulator), *conductors]
 
 
-def conductor(core: Core, own: ConductingSettings) -> Loop:
+def conductor(core: Core, own: ConductingSettings, simulator: ChannelSimulator) -> Loop:
     """Return the loop that carries out conducts."""
-    control = control_systems(
-        own.control_routes,
-        silence_seconds=own.control_silence_seconds,
-        connect_seconds=own.control_connect_seconds,
-        tango_nodb_host=own.tango_nodb_host,
-    )
+    control = _control(own, own.control_routes, own.control_silence_seconds, simulator)
     reader = ConductReader(
         service=core.service,
         store=core.store,
@@ -83,18 +81,33 @@ def compute_system(own: ConductingSettings) -> ComputeSystem | None:
     return LocalProcessCompute(directory, jobs, own.compute_at_once)
 
 
-def _observers(core: Core, own: ConductingSettings) -> list[Loop]:
+def _observers(core: Core, own: ConductingSettings, simulator: ChannelSimulator) -> list[Loop]:
     """Return the loop that follows the signals the settings name, if they name any."""
-    signals = [*own.observed_enclosures, *own.observed_supplies]
-    if not signals:
+    if not (signals := own.observed_signals):
         return []
+    routes = [signal.route for signal in signals]
     observer = Observer(
         Monitor(core.service.sender, uuid7),
-        control_system(own.observer_silence_seconds),
+        _control(own, routes, own.observer_silence_seconds, simulator),
         signals,
         repeat_seconds=own.observer_repeat_seconds,
     )
     return [while_held(PostgresLease(core.url, "observer", [0]), "observers", observer.run)]
+
+
+def _control(
+    own: ConductingSettings,
+    routes: Sequence[ControlRoute],
+    silence: float,
+    simulator: ChannelSimulator,
+) -> RoutedControl:
+    return control_systems(
+        routes,
+        silence_seconds=silence,
+        connect_seconds=own.control_connect_seconds,
+        tango_nodb_host=own.tango_nodb_host,
+        simulator=simulator,
+    )
 
 
 WIRING = Wiring(ConductingSettings, facts=facts, loops=loops)

@@ -36,9 +36,10 @@ from beamkeep.contexts.data.distribution import (
     distributions,
 )
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm
-from beamkeep.kernel import Cannot, Command, SideWrite, replace
+from beamkeep.kernel import Cannot, Command, replace
 from beamkeep.runtime import Service
-from beamkeep.runtime.store import Append, EventStore, WorkLostError
+from beamkeep.runtime.store import EventStore
+from beamkeep.workers.durable import fenced_rows
 from beamkeep.workers.leases import Holding
 from beamkeep_client.checksums import CheckedFile, FileMark, FoundBytes
 
@@ -76,10 +77,6 @@ type LayoutReader = Callable[[FindLayout], Awaitable[ScanLayout | CheckFailure |
 """Finds the layout of a copy: None if it has no known one, or why it cannot be read."""
 
 
-class StoppedCheckError(Exception):
-    """The worker stops; another goes on with the check."""
-
-
 class Checker:
     """Carries out the checks that somebody asked for."""
 
@@ -114,10 +111,7 @@ class Checker:
         if copy.status not in KEPT:
             await self._send(end)
             return
-        try:
-            found = await self._attestation(held, copy, check)
-        except StoppedCheckError:
-            return
+        found = await self._attestation(held, copy, check)
         try:
             await self._send(found, end)
         except Cannot as refusal:
@@ -171,7 +165,7 @@ class Checker:
         try:
             while not reading.done():
                 await asyncio.wait({reading}, timeout=self._every)
-                _require_held(held)
+                held.require_held()
                 if not reading.done() and (progress.bytes_read or progress.files):
                     passed = time.monotonic() - begun_at
                     row = _advanced(check, before, progress.bytes_read, passed)
@@ -194,32 +188,17 @@ class Checker:
         files, progress.files = progress.files, []
         rows = [READ_FILES.upsert(_read_file(check.check_id, file)) for file in files]
         for start in range(0, max(len(rows), 1), FILES_AT_ONCE):
-            side_writes: list[SideWrite] = [CHECKS.replace(check)]
-            await self._store.append(
-                Append(
-                    events=(),
-                    read={},
-                    side_writes=side_writes + rows[start : start + FILES_AT_ONCE],
-                    answer=None,
-                    command_name="",
-                    principal_id=SYSTEM,
-                    surface_id=None,
-                    correlation_id=check.check_id,
-                    causation_id=None,
-                    occurred_at=self._clock(),
-                    fence=held.work.fence,
-                )
+            append = fenced_rows(
+                held.work.fence,
+                CHECKS.replace(check),
+                *rows[start : start + FILES_AT_ONCE],
+                at=self._clock(),
+                correlation_id=check.check_id,
             )
+            await self._store.append(append)
 
     async def _send(self, *commands: Command) -> None:
         await self._service.sender.send_together(commands, as_=SYSTEM)
-
-
-def _require_held(held: Holding) -> None:
-    if held.is_draining:
-        raise StoppedCheckError
-    if not held.still_mine():
-        raise WorkLostError
 
 
 def _advanced(

@@ -1,36 +1,33 @@
 """Mirroring: copies logbook entries to an outside logbook, each once, as durable work."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Protocol
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import structlog
 
-from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.decision.decision import decisions
 from beamkeep.contexts.decision.logbook import LOGBOOK, MIRRORED, MirroredEntry, mirror_work_id
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.run import runs
 from beamkeep.kernel import Fenced, Record, SideWrite, replace
 from beamkeep.runtime import Service
-from beamkeep.runtime.store import Append, EventStore, WorkLostError
-from beamkeep.workers.durable import ClaimedWork, WorkQueue
-from beamkeep.workers.leases import Holding
+from beamkeep.runtime.store import EventStore
+from beamkeep.workers.durable import ClaimedWork, WorkQueue, fenced_rows
+from beamkeep.workers.leases import Holding, retry_delay
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 DELAYS = (1.0, 5.0, 15.0, 60.0)
 """Seconds before the next attempt, after the first failure, the second, and so on."""
-LONGEST_RETRY_AFTER, LONGEST_WAIT = 3600.0, 1.0
 MOST_FAULTS = 3
 """After so many faults that may be those of this entry alone, other entries go first."""
 
 
 class MirrorError(Exception):
-    """The outside logbook has not told that it has the entry."""
+    """The outside logbook has not confirmed that it has the entry."""
 
     put_off: timedelta
     """When the entry is tried again after several faults of its own."""
@@ -107,19 +104,18 @@ class Mirrorer:
                 number = await self._mirror.find(copy.id) if doubtful else None
                 if number is None:
                     reply_to = await self._first_number(copy.subject_id)
-                    _require_held(held)
+                    held.require_held()
                     doubtful = True
                     number = await self._mirror.write(copy, reply_to)
             except MirrorError as error:
-                why, told = str(error), log.bind(entry_id=str(copy.entry_id), why=str(error))
-                told.warning("logbook entry not copied yet")
+                why, bound = str(error), log.bind(entry_id=str(copy.entry_id), why=str(error))
+                bound.warning("logbook entry not copied yet")
                 faults += not error.for_all
                 if faults >= MOST_FAULTS:
-                    told.error("logbook entry put off", until_tried_again=str(error.put_off))
+                    bound.error("logbook entry put off", until_tried_again=str(error.put_off))
                     await self._queue.fail(held.work.fence, why, error.put_off)
                     return
-                if not await self._waited(held, attempt, error.retry_after):
-                    return
+                await held.wait(retry_delay(self._delays, attempt, error.retry_after))
             else:
                 await self._record(held.work, copy, number)
                 return
@@ -161,39 +157,5 @@ class Mirrorer:
         )
         await self._write(replace(work.fence, ends=True), MIRRORED.insert(row))
 
-    async def _waited(self, held: Holding, attempt: int, after: float | None) -> bool:
-        """Wait before the next attempt; return False when the worker stops meanwhile."""
-        delay = self._delays[min(attempt, len(self._delays) - 1)]
-        if after is not None:
-            delay = max(delay, min(after, LONGEST_RETRY_AFTER))
-        now = asyncio.get_running_loop().time
-        until = now() + delay
-        while (left := until - now()) > 0:
-            if held.is_draining:
-                return False
-            _require_held(held)
-            await asyncio.sleep(min(left, LONGEST_WAIT))
-        return not held.is_draining
-
     async def _write(self, fence: Fenced, *side_writes: SideWrite) -> None:
-        """Write rows, or only that the work goes on, while this process holds it."""
-        await self._store.append(
-            Append(
-                events=(),
-                read={},
-                side_writes=side_writes,
-                answer=None,
-                command_name="",
-                principal_id=SYSTEM,
-                surface_id=None,
-                correlation_id=uuid4(),
-                causation_id=None,
-                occurred_at=self._clock(),
-                fence=fence,
-            )
-        )
-
-
-def _require_held(held: Holding) -> None:
-    if not held.still_mine():
-        raise WorkLostError
+        await self._store.append(fenced_rows(fence, *side_writes, at=self._clock()))

@@ -1,12 +1,11 @@
 """Minting: has the DOIs of datasets and editions registered and hidden, as durable work."""
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from itertools import count
 from typing import Protocol
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import structlog
 
@@ -19,15 +18,14 @@ from beamkeep.contexts.data.edition import SettleEditionExternalId, editions
 from beamkeep.contexts.data.external_id import ExternalIdState
 from beamkeep.kernel import Fenced, Record, replace
 from beamkeep.runtime import Service
-from beamkeep.runtime.store import Append, EventStore, WorkLostError
-from beamkeep.workers.durable import WorkQueue
-from beamkeep.workers.leases import Holding
+from beamkeep.runtime.store import EventStore
+from beamkeep.workers.durable import WorkQueue, fenced_rows
+from beamkeep.workers.leases import Holding, retry_delay
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 DELAYS = (5.0, 30.0, 120.0, 600.0, 1800.0)
 """Seconds before the next attempt, after the first failure, the second, and so on."""
-LONGEST_RETRY_AFTER, LONGEST_WAIT = 3600.0, 1.0
 
 
 class RegistryUnreachableError(Exception):
@@ -86,7 +84,7 @@ class Minter:
         # A claim that writes nothing counts as one in vain.
         await self._write(held.work.fence)
         for attempt in count():
-            _require_held(held)
+            held.require_held()
             task = await self.task(held.work.subject_id)
             if task is None:
                 await self._write(replace(held.work.fence, ends=True))
@@ -95,8 +93,7 @@ class Minter:
                 await self._ask(task)
             except RegistryUnreachableError as error:
                 log.warning("registry of identifiers not reached", doi=task.doi, why=str(error))
-                if not await self._waited(held, attempt, error.retry_after):
-                    return
+                await held.wait(retry_delay(self._delays, attempt, error.retry_after))
             except RegistryRefusedError as error:
                 log.error("identifier refused", doi=task.doi, why=str(error), status=error.status)
                 await self._settle(held, task, error)
@@ -148,39 +145,5 @@ class Minter:
         command = settle(claim=work.claim, owner=work.owner, status=status)
         await self._service.sender.send(command, as_=SYSTEM)
 
-    async def _waited(self, held: Holding, attempt: int, after: float | None) -> bool:
-        """Wait before the next attempt; return False when the worker stops meanwhile."""
-        delay = self._delays[min(attempt, len(self._delays) - 1)]
-        if after is not None:
-            delay = max(delay, min(after, LONGEST_RETRY_AFTER))
-        now = asyncio.get_running_loop().time
-        until = now() + delay
-        while (left := until - now()) > 0:
-            if held.is_draining:
-                return False
-            _require_held(held)
-            await asyncio.sleep(min(left, LONGEST_WAIT))
-        return True
-
     async def _write(self, fence: Fenced) -> None:
-        """Write that the work goes on, or that it has ended, while this process holds it."""
-        await self._store.append(
-            Append(
-                events=(),
-                read={},
-                side_writes=(),
-                answer=None,
-                command_name="",
-                principal_id=SYSTEM,
-                surface_id=None,
-                correlation_id=uuid4(),
-                causation_id=None,
-                occurred_at=self._clock(),
-                fence=fence,
-            )
-        )
-
-
-def _require_held(held: Holding) -> None:
-    if not held.still_mine():
-        raise WorkLostError
+        await self._store.append(fenced_rows(fence, at=self._clock()))

@@ -31,13 +31,14 @@ from beamkeep.feed.log import LogPlace, LogQuery
 from beamkeep.feed.matching import Owners, asked_for
 from beamkeep.feed.reading import LogReader
 from beamkeep.feed.told import ToldEvent
-from beamkeep.kernel import Cannot, ObjectScope, Record, SideWrite, replace
+from beamkeep.kernel import Cannot, ObjectScope, Record, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, UnauthorizedError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.store import Append, EventStore, Position, WorkLostError
+from beamkeep.runtime.store import EventStore, Position
 from beamkeep.telemetry import Telemetry
-from beamkeep.workers.leases import Holding
+from beamkeep.workers.durable import fenced_rows
+from beamkeep.workers.leases import LONGEST_RETRY_AFTER, Holding
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -45,7 +46,6 @@ BATCH, AT_ONCE = 100, 1_000
 """Events that one question of permission allows, and events that are looked at together."""
 DELAYS = (5.0, 30.0, 120.0, 600.0, 1800.0)
 """Seconds before the next attempt, after the first failure, the second, and so on."""
-LONGEST_RETRY_AFTER = 3600.0
 GIVES_UP_AFTER = timedelta(hours=24)
 OLD_SECRET_SIGNS = timedelta(hours=24)
 MOST_A_SECOND, MEASURED_FOR = 50, timedelta(hours=1)
@@ -92,7 +92,7 @@ class DeliveryTimes(Record):
 
 
 class StoppedError(Exception):
-    """The subscription is paused, or its worker stops."""
+    """The subscription is paused, or its receiver has no address."""
 
 
 class Deliverer:
@@ -130,7 +130,7 @@ class Deliverer:
             selected = str(first.surface_id)
             caller = replace(caller, transport=surface.kind, selected_surface=selected)
         with suppress(StoppedError):
-            await _Delivering(self, held, subscription, caller=caller, row=rows[0]).go_on()
+            await _Delivering(self, held, subscription, caller=caller, row=rows[0]).run()
 
 
 class _Delivering:
@@ -150,7 +150,7 @@ class _Delivering:
         self._passed = 0
         """Events that the bookmark in the database has not passed yet."""
 
-    async def go_on(self) -> None:
+    async def run(self) -> None:
         """Deliver what is under way, then what is new, again and again."""
         try:
             self._place = await self._read_place(self._row.cursor)
@@ -164,7 +164,7 @@ class _Delivering:
             look_at = now() + times.look
             while now() < look_at:
                 if not await self._deliver_new():
-                    self._require_held()
+                    self._held.require_held()
                     await self._all.follower.news(min(times.wait, max(look_at - now(), 0.001)))
             if self._passed:
                 await self._write()
@@ -199,7 +199,7 @@ class _Delivering:
                 wanted = await self._all.owners.own(wanted, owner_id)
         if not looked_at and reached.position < follower.head.position:
             # The directory has not followed the next events yet.
-            self._require_held()
+            self._held.require_held()
             await asyncio.sleep(ASK_SECONDS)
             return True
         async for event in self._permitted(wanted):
@@ -245,7 +245,7 @@ class _Delivering:
 
     async def _permit(self) -> UUID | None:
         """Return whose objects the owner may see; None for all. Pause it when that is nobody's."""
-        self._require_held()
+        self._held.require_held()
         try:
             admitted = await self._all.service.admission.admit(PERMISSION, self._caller)
         except UnauthorizedError:
@@ -303,27 +303,17 @@ class _Delivering:
 
     async def _write(self, row: EventDelivery | None = None) -> None:
         """Write the bookmark, and with it a delivery, while this process holds the work."""
-        self._require_held()
+        self._held.require_held()
         cursor = self._all.reader.cursors.write(self._place)
         self._row, self._passed = replace(self._row, cursor=cursor), 0
-        side_writes: list[SideWrite] = [BOOKMARKS.replace(self._row)]
-        if row:
-            side_writes.append(DELIVERIES.upsert(row))
-        await self._all.store.append(
-            Append(
-                events=(),
-                read={},
-                side_writes=side_writes,
-                answer=None,
-                command_name="",
-                principal_id=SYSTEM,
-                surface_id=None,
-                correlation_id=self._caller.correlation_id,
-                causation_id=None,
-                occurred_at=self._clock(),
-                fence=self._held.work.fence,
-            )
+        append = fenced_rows(
+            self._held.work.fence,
+            BOOKMARKS.replace(self._row),
+            *([DELIVERIES.upsert(row)] if row else []),
+            at=self._clock(),
+            correlation_id=self._caller.correlation_id,
         )
+        await self._all.store.append(append)
 
     async def _pause(self, reason: str) -> NoReturn:
         command = PauseSubscription(subscription_id=self._subscription.id, reason=reason)
@@ -343,15 +333,9 @@ class _Delivering:
 
     async def _wait_until(self, due_at: datetime | None) -> None:
         while due_at and (left := (due_at - self._clock()).total_seconds()) > 0:
-            self._require_held()
+            self._held.require_held()
             await asyncio.sleep(min(left, self._all.times.wait))
-        self._require_held()
-
-    def _require_held(self) -> None:
-        if self._held.is_draining:
-            raise StoppedError
-        if not self._held.still_mine():
-            raise WorkLostError
+        self._held.require_held()
 
     async def _read_place(self, cursor: str) -> LogPlace:
         place = await self._all.reader.place(cursor)

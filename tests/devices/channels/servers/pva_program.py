@@ -47,16 +47,16 @@ def main() -> None:
     number, shutter = NTScalar("d"), NTEnum()
     table = NTTable([("x", "d"), ("y", "d"), ("z", "d")])
     served = {
-        "ch:number": (number, 1.5),
-        "ch:single": (NTScalar("f"), 1.5),
-        "ch:integer": (NTScalar("i"), 7),
-        "ch:text": (NTScalar("s"), "Si 111"),
-        "ch:shutter": (shutter, SHUTTER),
-        "ch:curve": (NTScalar("ad"), [1.0, 2.0, 3.0]),
-        "ch:locked": (number, 1.5),
-        "ch:slow": (number, 1.5),
-        "ch:image": (NTNDArray(), np.zeros((4, 6), np.uint16)),
-        "ch:table": (table, [{"x": 1.0, "y": 2.0, "z": 3.0}] * 2),
+        "pva:number": (number, 1.5),
+        "pva:single": (NTScalar("f"), 1.5),
+        "pva:integer": (NTScalar("i"), 7),
+        "pva:text": (NTScalar("s"), "Si 111"),
+        "pva:shutter": (shutter, SHUTTER),
+        "pva:curve": (NTScalar("ad"), [1.0, 2.0, 3.0]),
+        "pva:locked": (number, 1.5),
+        "pva:slow": (number, 1.5),
+        "pva:image": (NTNDArray(), np.zeros((4, 6), np.uint16)),
+        "pva:table": (table, [{"x": 1.0, "y": 2.0, "z": 3.0}] * 2),
     }
     pvs = {
         name: SharedPV(handler=Puts(name, released), nt=kind, initial=initial)

@@ -1,1 +1,1 @@
-"""Control systems that conducts read and write: one module for each kind."""
+"""Control systems that conducts read and write and observers follow: one module for each kind."""

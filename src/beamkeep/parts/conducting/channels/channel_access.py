@@ -1,6 +1,7 @@
 """Process variables of EPICS, read and written over Channel Access."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +18,6 @@ from beamkeep.parts.conducting.control import (
     ControlWriteRejectedError,
     HandingOver,
 )
-from beamkeep.parts.conducting.epics import INSPECTION_SECONDS, STATUSES, limit_silence
 from beamkeep.schemas import Json
 
 from .values import (
@@ -39,6 +39,16 @@ DTYPES = {
     dbr.DBR_LONG: "i4",
     dbr.DBR_DOUBLE: "f8",
 }
+STATUSES = (
+    *("NO_ALARM", "READ", "WRITE", "HIHI", "HIGH", "LOLO", "LOW", "STATE", "COS", "COMM"),
+    *("TIMEOUT", "HWLIMIT", "CALC", "SCAN", "LINK", "SOFT", "BAD_SUB", "UDF", "DISABLE", "SIMM"),
+    *("READ_ACCESS", "WRITE_ACCESS"),
+)
+DBE_PROPERTY = 8
+"""Updates when the states of an enumeration are renamed; aioca has no name for it."""
+ECHO_SECONDS = 5.0
+"""The time that libca waits for the reply to an echo; it cannot be configured."""
+INSPECTION_SECONDS = 1.0
 DENIED = (368, 376)
 """The error codes ECA_NORDACCESS and ECA_NOWTACCESS."""
 
@@ -46,11 +56,17 @@ DENIED = (368, 376)
 class ChannelAccess:
     """Channel Access; the environment of the site says where the servers are.
 
-    libca reads its environment once in a process, when the first channel is used.
+    libca reads its environment once in a process, when the first channel is used. This includes the
+    silence: all instances in a process use that of the instance that was created last before then.
     """
 
     def __init__(self, *, connect_seconds: float = 5.0, silence_seconds: float = 15.0) -> None:
-        limit_silence(silence_seconds)
+        if silence_seconds <= ECHO_SECONDS:
+            raise ValueError(
+                f"silence_seconds is {silence_seconds:g}. Set it to more than {ECHO_SECONDS:g}."
+            )
+        # After this time without a message libca sends an echo, and then waits for the reply.
+        os.environ["EPICS_CA_CONN_TMO"] = str(silence_seconds - ECHO_SECONDS)
         self._connect_seconds = connect_seconds
 
     async def read(self, address: str, timeout: float) -> ControlReading:
@@ -100,13 +116,11 @@ class ChannelAccess:
 
     async def subscribe(self, address: str) -> AsyncGenerator[ControlReading]:
         info = await self._connect(address, self._connect_seconds)
-        with _errors(address):
-            labels = await _labels(address, info.datatype, _now() + self._connect_seconds)
         updates = asyncio.Queue[AugmentedValue | aioca.CANothing]()
         monitor = aioca.camonitor(
             address,
             updates.put_nowait,
-            events=aioca.DBE_VALUE | aioca.DBE_ALARM,
+            events=aioca.DBE_VALUE | aioca.DBE_ALARM | DBE_PROPERTY,
             format=aioca.FORMAT_TIME,
             all_updates=True,
             notify_disconnect=True,
@@ -122,13 +136,16 @@ class ChannelAccess:
                     continue
                 if isinstance(update, aioca.CANothing):
                     raise not_connected(address)
+                with _errors(address):
+                    deadline = _now() + self._connect_seconds
+                    labels = await _labels(address, info.datatype, deadline)
                 yield _reading(update, labels)
             raise ControlAccessDeniedError(f"This client may no longer read {address}.")
         finally:
             monitor.close()
 
     async def close(self) -> None:
-        """Do nothing: libca keeps its connections for the process, which observers share."""
+        """Do nothing: libca keeps its connections for the whole process."""
 
     async def _connect(self, address: str, timeout: float) -> aioca.CAInfo:
         try:
@@ -159,7 +176,8 @@ async def _labels(address: str, datatype: int, deadline: float) -> tuple[str, ..
         return None
     wait = max(deadline - _now(), 0.001)
     update = await aioca.caget(address, format=aioca.FORMAT_CTRL, timeout=wait)
-    return tuple(update.enums)
+    # A server that was started again may serve another type.
+    return tuple(update.enums) if update.datatype == dbr.DBR_ENUM else None
 
 
 def _reading(update: AugmentedValue, labels: tuple[str, ...] | None) -> ControlReading:

@@ -100,4 +100,6 @@ def _tango(connect: float, silence: float, host: str | None) -> Callable[[], Con
 
 
 def _missing(substrate: Substrate, extra: str) -> MissingExtraError:
-    return MissingExtraError(f"A route names {substrate}. Install beamkeep[{extra}].")
+    return MissingExtraError(
+        f"A route or an observed signal names {substrate}. Install beamkeep[{extra}]."
+    )

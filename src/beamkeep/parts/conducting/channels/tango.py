@@ -82,7 +82,13 @@ class _Attribute:
         self.proxy.set_timeout_millis(max(int(seconds * 1000), 1))
 
     def read(self) -> ControlReading:
+        self.require_same_states()
         return _reading(self.proxy.read_attribute(self.config.name), self.config)
+
+    def require_same_states(self) -> None:
+        """Ask the device whether its states were renamed, which makes the configuration useless."""
+        if _labels(self.proxy.get_attribute_config(self.config.name)) != _labels(self.config):
+            raise ControlNotConnectedError(f"The states of {self.config.name} have other names.")
 
     def unfollow(self, following: asyncio.Future[int]) -> None:
         if not following.cancelled() and following.exception() is None:
@@ -148,7 +154,7 @@ class Tango:
                 attribute.config.name, EventType.CHANGE_EVENT, take
             )
 
-        # A server that dies is silent: Tango itself notices it only after 10 to 20 s. A ping of a
+        # A server that dies is silent: Tango itself notices it only after 10 to 20 s. A call of a
         # server that does not answer takes two timeouts.
         spare = (self._silence_seconds - POLLING_SECONDS) / 2
         attribute.limit(min(self._connect_seconds, spare))
@@ -160,7 +166,7 @@ class Tango:
                     async with asyncio.timeout(POLLING_SECONDS):
                         event = await updates.get()
                 except TimeoutError:
-                    await self._call(address, attribute.proxy.ping)
+                    await self._call(address, attribute.require_same_states)
                     continue
                 if event.err:
                     raise ControlNotConnectedError(f"{address}: {event.errors[0].desc.strip()}")
@@ -233,7 +239,8 @@ def _labels(config: Any) -> tuple[str, ...] | None:
 
 def _reading(update: Any, config: Any) -> ControlReading:
     quality, detail = QUALITIES[update.quality]
-    source = Provenance(quality, detail, at(update.time.totime()))
+    invalid = update.quality == AttrQuality.ATTR_INVALID
+    source = Provenance(quality, detail, at(update.time.totime()), invalid=invalid)
     if update.data_format == AttrDataFormat.IMAGE or update.type == CmdArgType.DevEncoded:
         return shape_reading(ValueKind.IMAGE, (update.dim_y, update.dim_x), source)
     labels, value = _labels(config), update.value

@@ -25,6 +25,7 @@ SEVERITIES = ("NO_ALARM", "MINOR", "MAJOR", "INVALID")
 """Severities of EPICS, by their number."""
 
 SEVERITY_QUALITIES = (Quality.GOOD, Quality.UNCERTAIN, Quality.BAD, Quality.BAD)
+INVALID = 3
 
 
 class Provenance(Record):
@@ -33,6 +34,7 @@ class Provenance(Record):
     quality: Quality
     quality_detail: str
     sampled_at: datetime
+    invalid: bool = False
 
 
 class ChannelType(Record):
@@ -50,7 +52,7 @@ def source_of(severity: int, detail: str, seconds: float) -> Provenance:
     """Return what an EPICS server says about a value; a time of 0 counts as now."""
     known = min(severity, len(SEVERITIES) - 1)
     words = f"{SEVERITIES[known]} {detail}".strip() if known else ""
-    return Provenance(SEVERITY_QUALITIES[known], words, at(seconds))
+    return Provenance(SEVERITY_QUALITIES[known], words, at(seconds), invalid=known == INVALID)
 
 
 def at(seconds: float) -> datetime:
@@ -159,6 +161,7 @@ def _reading(
         value_kind=kind,
         quality=source.quality,
         quality_detail=source.quality_detail,
+        invalid=source.invalid,
         sampled_at=source.sampled_at,
         shape=shape,
         index=index,

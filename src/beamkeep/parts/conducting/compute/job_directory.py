@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -159,6 +160,72 @@ class JobDirectory:
         if not _is_inside(path, roots):
             raise ComputeArtifactMissingError(f"{path.as_uri()} leads out of its directory.")
         return artifact_at(path)
+
+
+class DirectoryCompute(ABC):
+    """Runs programs of a catalogue in job directories; its id of a job is the submission key."""
+
+    def __init__(
+        self, directory: Path, programs: Sequence[JobProgram], *, simulated: bool = False
+    ) -> None:
+        self.simulated = simulated
+        self.jobs = JobDirectory(directory, programs)
+
+    async def submit(self, job: ComputeJob) -> str:
+        """Start a job and return its id; return the id of the job that has the key already."""
+
+        def start() -> str:
+            directory, program = self.jobs.prepare(job)
+            self.start(directory, program)
+            return directory.name
+
+        return await in_thread(start)
+
+    async def find(self, submission_key: UUID) -> str | None:
+        """Return the id of the job that was submitted with this key."""
+        job_id = str(submission_key)
+        return job_id if await self._of(job_id, self.is_known) else None
+
+    async def poll(self, job_id: str) -> JobState:
+        """Return how far a job is; a job that is gone without a status is lost."""
+        return await self._of(job_id, self.state) or JobState.LOST
+
+    async def fetch_measurements(self, job_id: str) -> Sequence[Measurement]:
+        """Return the values that a job computed."""
+        return await in_thread(self.jobs.measurements, job_id)
+
+    async def fetch_artifact(self, job_id: str) -> Artifact:
+        """Return what a job made. Raise `ComputeArtifactMissingError` if it made nothing."""
+        return await in_thread(self.jobs.artifact, job_id)
+
+    async def cancel(self, job_id: str) -> None:
+        """Ask for the end of a job, wherever it runs."""
+        await self._of(job_id, self.end)
+
+    @abstractmethod
+    def start(self, directory: Path, program: JobProgram) -> None:
+        """Start the program of a job, unless the job is known already."""
+
+    @abstractmethod
+    def is_known(self, directory: Path) -> bool:
+        """Return whether a job was started."""
+
+    @abstractmethod
+    def state(self, directory: Path) -> JobState:
+        """Return how far a job is."""
+
+    @abstractmethod
+    def end(self, directory: Path) -> None:
+        """Ask for the end of a job."""
+
+    async def _of[T](self, job_id: str, call: Callable[[Path], T]) -> T | None:
+        """Return what a call returns for the directory of a job; None if there is none."""
+
+        def called() -> T | None:
+            directory = self.jobs.of(job_id)
+            return call(directory) if directory else None
+
+        return await in_thread(called)
 
 
 def arguments(program: JobProgram, directory: Path) -> list[str]:

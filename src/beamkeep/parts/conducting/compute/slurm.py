@@ -6,19 +6,10 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from uuid import UUID
 
 from . import runner
-from .job_directory import LOCK, STATUS, JobDirectory, JobProgram, arguments, environment, in_thread
-from .seam import (
-    Artifact,
-    ComputeError,
-    ComputeJob,
-    ComputeNotAvailableError,
-    ComputeSubmitRejectedError,
-    JobState,
-    Measurement,
-)
+from .job_directory import LOCK, STATUS, DirectoryCompute, JobProgram, arguments, environment
+from .seam import ComputeError, ComputeNotAvailableError, ComputeSubmitRejectedError, JobState
 
 SUBMITTED = "slurm.json"
 CALL_SECONDS = 60.0
@@ -65,69 +56,37 @@ _NO_ANSWER = re.compile("contact|connect|timed out|Zero Bytes|authentication|tem
 _NO_ACCOUNTING = "accounting storage is disabled"
 
 
-class SlurmCompute:
-    """Runs programs of a catalogue as batch jobs; its id of a job is the key.
+class SlurmCompute(DirectoryCompute):
+    """Runs programs as batch jobs.
 
     The directory of the jobs must be the same on the worker and on the nodes. The accounting of
     Slurm is asked where the controller has forgotten a job, and is not required: the batch script
     and this class write down how a job ended.
     """
 
-    def __init__(
-        self, directory: Path, programs: Sequence[JobProgram], simulated: bool = False
-    ) -> None:
-        self.simulated = simulated
-        self._jobs = JobDirectory(directory, programs)
-
-    async def submit(self, job: ComputeJob) -> str:
-        """Start a job and return its id; return the id of the job that has the key already."""
-        return await in_thread(self._submit, job)
-
-    async def find(self, submission_key: UUID) -> str | None:
-        """Return the id of the job that was submitted with this key."""
-        found = await in_thread(self._is_known, str(submission_key))
-        return str(submission_key) if found else None
-
-    async def poll(self, job_id: str) -> JobState:
-        """Return how far a job is; a job that Slurm no longer knows is lost."""
-        return await in_thread(self._state, job_id)
-
-    async def fetch_measurements(self, job_id: str) -> Sequence[Measurement]:
-        """Return the values that a job computed."""
-        return await in_thread(self._jobs.measurements, job_id)
-
-    async def fetch_artifact(self, job_id: str) -> Artifact:
-        """Return what a job made. Raise `ComputeArtifactMissingError` if it made nothing."""
-        return await in_thread(self._jobs.artifact, job_id)
-
-    async def cancel(self, job_id: str) -> None:
-        """Ask Slurm to end a job."""
-        if self._jobs.of(job_id):
-            await in_thread(_answer, "scancel", f"--name={_name(job_id)}")
-
-    def _submit(self, job: ComputeJob) -> str:
-        directory, program = self._jobs.prepare(job)
+    def start(self, directory: Path, program: JobProgram) -> None:
+        """Submit a job with sbatch."""
         with (directory / LOCK).open("r+b") as lock:
             # sbatch inherits the lock: where a worker is killed, the next waits for its sbatch.
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not self._is_known(directory.name):
-                number = _sbatch(job, program, directory, lock.fileno())
+            if not self.is_known(directory):
+                number = _sbatch(program, directory, lock.fileno())
                 runner.write(str(directory / SUBMITTED), {"slurm_job_id": number})
-        return directory.name
 
-    def _is_known(self, job_id: str) -> bool:
-        directory = self._jobs.of(job_id)
-        if directory is None:
-            return False
-        known = (directory / SUBMITTED).exists() or self._jobs.ended(directory) is not None
-        return known or _asked(job_id) is not None
+    def is_known(self, directory: Path) -> bool:
+        """Return whether Slurm has or had a job."""
+        known = (directory / SUBMITTED).exists() or self.jobs.ended(directory) is not None
+        return known or _asked(directory.name) is not None
 
-    def _state(self, job_id: str) -> JobState:
-        if (directory := self._jobs.of(job_id)) is None:
-            return JobState.LOST
-        if ended := self._jobs.ended(directory):
+    def end(self, directory: Path) -> None:
+        """Ask Slurm to end a job."""
+        _answer("scancel", f"--name={_name(directory.name)}")
+
+    def state(self, directory: Path) -> JobState:
+        """Return how far a job is; a job that Slurm no longer knows is lost."""
+        if ended := self.jobs.ended(directory):
             return ended
-        state = _asked(job_id)
+        state = _asked(directory.name)
         # Slurm forgets a job some minutes after its end.
         if state and state in _FINAL:
             runner.write(str(directory / STATUS), {"state": state})
@@ -150,7 +109,7 @@ def _asked(job_id: str) -> JobState | None:
     return _STATES[first["state"]]
 
 
-def _sbatch(job: ComputeJob, program: JobProgram, directory: Path, lock: int) -> str:
+def _sbatch(program: JobProgram, directory: Path, lock: int) -> str:
     script = directory / "batch.sh"
     script.write_text(BATCH)
     # Slurm counts in minutes, so that the script keeps the timeout and Slurm comes second.
@@ -159,7 +118,7 @@ def _sbatch(job: ComputeJob, program: JobProgram, directory: Path, lock: int) ->
     options = [
         *(*program.slurm_options, *limit, "--parsable", "--no-requeue"),
         f"--job-name={_name(directory.name)}",
-        f"--comment={job.job}",
+        f"--comment={program.name}",
         f"--chdir={directory}",
         f"--output={directory / 'slurm.out'}",
     ]
