@@ -108,7 +108,7 @@ class Scene:
         finally:
             self.life.look_anew()
             self.life.go_on()
-            self.ground.cluster.go_on()
+            self.ground.cluster.unpause()
 
 
 async def test_nothing_acknowledged_is_lost_when_the_power_fails(report: Report):

@@ -127,7 +127,7 @@ async def test_what_a_cut_off_reading_folded_is_not_folded_again(monkeypatch: py
     service, store = await memory_service()
     stream = "Actor", await an_actor(service)
     await lengthen(store, stream[1], 4 * READ_AT_ONCE)
-    monkeypatch.setattr(session, "KEPT_EVERY", 2)
+    monkeypatch.setattr(session, "STORED_EVERY", 2)
     history = store.history
 
     async def cut_off(stream: Stream, after: int, limit: int) -> Any:

@@ -60,9 +60,9 @@ class PorterCannotOpenError(Cannot):
 
 
 def test_another_command_that_makes_the_move_is_refused_in_its_own_words():
-    DOOR.require(Door.CLOSED, Opened, told=PorterCannotOpenError)
+    DOOR.require(Door.CLOSED, Opened, refusal=PorterCannotOpenError)
     with pytest.raises(PorterCannotOpenError, match=r"is Locked; it must be Closed\.$"):
-        DOOR.require(Door.LOCKED, Opened, told=PorterCannotOpenError)
+        DOOR.require(Door.LOCKED, Opened, refusal=PorterCannotOpenError)
 
 
 def test_an_event_leads_where_the_table_says():
