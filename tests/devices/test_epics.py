@@ -212,7 +212,7 @@ async def test_a_killed_ioc_is_noticed_at_once_and_only_its_own_signals_are_lost
 
 
 @pytest.mark.faults
-async def test_a_signal_that_appears_late_or_again_is_read_without_asking_anew(network: Network):
+async def test_a_signal_that_appears_late_or_again_is_read_without_asking_again(network: Network):
     late = IocRecord("LATE:PERMIT", "boolOut", 1, ("Denied", "Granted"))
     async with listening([late.name], connect_timeout=0.2) as listener:
         assert await listener.next() == SignalReading(late.name, None, "not connected")
@@ -249,7 +249,7 @@ async def test_a_signal_lost_and_found_while_we_were_busy_is_read_as_it_is_now(n
 
 
 @pytest.mark.faults
-async def test_a_frozen_ioc_is_noticed_within_the_silence_and_read_again_once_it_goes_on(
+async def test_a_frozen_ioc_is_noticed_within_the_silence_and_read_again_once_it_continues(
     network: Network,
 ):
     record = IocRecord("FROZEN:PERMIT", "boolOut", 1, ("Denied", "Granted"))

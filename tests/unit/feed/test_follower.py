@@ -74,7 +74,7 @@ async def test_a_follower_of_an_empty_log_has_everything():
     assert ids(follower.after(START, 10)) == new
 
 
-async def test_only_so_many_events_are_kept():
+async def test_only_so_many_events_stay_in_memory():
     store = MemoryStore(CODEC)
     follower = a_follower(store, most_events=3)
     await follower.begin()
@@ -85,7 +85,7 @@ async def test_only_so_many_events_are_kept():
     assert follower.total_events == 5
 
 
-async def test_only_so_many_bytes_are_kept():
+async def test_only_so_many_bytes_stay_in_memory():
     store = MemoryStore(CODEC)
     follower = a_follower(store, most_bytes=2_500)
     await follower.begin()

@@ -50,7 +50,7 @@ def test_a_move_from_another_state_is_refused_and_the_refusal_says_what_is_neede
     )
 
 
-def test_all_allowed_states_are_told_in_alphabetical_order():
+def test_all_allowed_states_are_named_in_alphabetical_order():
     with pytest.raises(DoorCannotShutError, match=r"is Closed; it must be Locked or Open\.$"):
         DOOR.require(Door.CLOSED, Shut)
 

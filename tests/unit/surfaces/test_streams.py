@@ -335,7 +335,7 @@ async def test_a_file_that_stops_coming_is_given_up():
     assert received() == 1
 
 
-async def test_an_idle_connection_is_kept_longer_than_clients_keep_it():
+async def test_an_idle_connection_stays_open_longer_than_clients_keep_it():
     deadline: float = Settings.model_fields["deadline_seconds"].default
     app = rest_application((await memory_service())[0])
     config = configured(
