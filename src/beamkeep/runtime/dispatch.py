@@ -234,10 +234,7 @@ class Dispatcher:
         # 8. Answer.
         return [
             await self._completed(
-                decision.operation,
-                replace(each, token=token),
-                decision.admitted,
-                decision.carried,
+                decision.operation, replace(each, token=token), decision.admitted, decision.carried
             )
             for decision, each in zip(decisions, answers, strict=True)
         ]

@@ -109,14 +109,12 @@ class Session:
         decided = self._decided.get((of.name, id), ()) if id else ()
         if id is None or not (loaded.events or loaded.snapshot or decided):
             raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}.")
-        stream, snapshot = (of.name, id), loaded.snapshot
-        if snapshot and snapshot.version < of.snapshots_from:
+        stream, stored = (of.name, id), loaded.snapshot
+        if stored and stored.version < of.snapshots_from:
             # The service stores none of so short a stream, so this one is not trusted.
-            loaded, snapshot = (await self._store.load([stream])).get(stream, LoadedStream()), None
-        state, version = (
-            (self._codec.restore(of, snapshot), snapshot.version) if snapshot else (None, 0)
-        )
-        size, snapshot_version = len(snapshot.state) if snapshot else 0, version
+            loaded, stored = (await self._store.load([stream])).get(stream, LoadedStream()), None
+        state, version = (self._codec.restore(of, stored), stored.version) if stored else (None, 0)
+        size, snapshot_version = len(stored.state) if stored else 0, version
         events, pages = loaded.events, 0
         while events:
             state = self._codec.fold(of, events, state, version)

@@ -17,17 +17,14 @@ def withhold(refusal: Refusal, readable: Set[Stream], hidden: Set[Stream]) -> No
     if not hidden:
         return
     members = refusal.facts
-    remaining = {name: value for name, value in members.items() if _is_shown(name)}
+    rest = {name: value for name, value in members.items() if _is_shown(name)}
     if "facts" in members:
         facts = [_fact(each, readable) for each in cast("Sequence[object]", members["facts"])]
         shown = [fact for fact in facts if fact is not None]
         # The way to clear a check follows from the states in its facts.
         is_whole = shown == [*cast("Sequence[object]", members["facts"])]
-        remaining |= {
-            "facts": shown,
-            "cleared_by": members.get("cleared_by", ()) if is_whole else (),
-        }
-    refusal.facts = remaining
+        rest |= {"facts": shown, "cleared_by": members.get("cleared_by", ()) if is_whole else ()}
+    refusal.facts = rest
     refusal.args = (cleandoc(type(refusal).__doc__ or ""),)
 
 

@@ -227,14 +227,12 @@ def _outcomes(operation: Operation, reply: SchemaObject, proposable: bool) -> Sc
         answers["202"] = _answer(proposed, ref("schemas", "Proposed"), "Location", *headers)
     if issubclass(kind, kernel.Accepted):
         accepted = exactly(own | reply, **warnings) if own or reply else None
-        description = "Accepted: a worker does the work later."
+        text = "Accepted: a worker does the work later."
         if proposable:
-            description = f"{description} {proposed}"
+            text = f"{text} {proposed}"
             # A document cannot say that a body is sometimes empty.
             accepted = accepted and {"anyOf": [accepted, ref("schemas", "Proposed")]}
-        answers["202"] = _answer(
-            description, accepted, *(("Location",) if accepted else ()), *headers
-        )
+        answers["202"] = _answer(text, accepted, *(("Location",) if accepted else ()), *headers)
     elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)
         answers["201"] = _answer("Created.", created, "Location", *headers)
