@@ -32,7 +32,7 @@ async def ground() -> AsyncGenerator[Ground]:
 
 
 @pytest.mark.parametrize("instances", [1, 2])
-async def test_sixteen_writers_on_one_stream_lose_nothing_and_are_hardly_told_to_repeat(
+async def test_sixteen_writers_on_one_stream_lose_nothing_and_are_rarely_asked_to_retry(
     instances: int, ground: Ground, report: Report
 ):
     figures = await heat(ground, instances, asked("HOT_SECONDS", 5))

@@ -108,7 +108,7 @@ class Scene:
         finally:
             self.life.look_anew()
             self.life.go_on()
-            self.ground.cluster.go_on()
+            self.ground.cluster.unpause()
 
 
 async def test_nothing_acknowledged_is_lost_when_the_power_fails(report: Report):
@@ -158,7 +158,7 @@ async def test_a_power_cut_shows_what_is_acknowledged_before_it_is_safe(report: 
     assert any(name in fault for fault in refused)
 
 
-async def test_a_power_cut_shows_a_disk_that_is_not_told_to_flush(report: Report):
+async def test_a_power_cut_shows_a_disk_that_is_not_asked_to_flush(report: Report):
     async with scene("barrier=0") as (here, folder):
         figures = await losses(here, folder)
     report("T2 no flush", figures)

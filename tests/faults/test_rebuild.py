@@ -79,7 +79,7 @@ class Switch(NamedTuple):
 type Rebuild = Callable[[Setting], Awaitable[Switch]]
 
 
-async def test_readers_do_not_notice_that_lists_are_built_anew(report: Report, tmp_path: Path):
+async def test_readers_do_not_notice_that_lists_are_rebuilt(report: Report, tmp_path: Path):
     times = asked("REBUILDS", 2)
     ways = [*[beside] * (times - 1), beside_under_a_lingering_reader]
     figures = await read_during(ways, asked("REBUILD_EVENTS", 20_000), tmp_path)

@@ -18,7 +18,7 @@ class Got(NamedTuple):
     body: Any
 
 
-class Told(NamedTuple):
+class Reply(NamedTuple):
     """One answer: its status, its body, and how badly it is sent."""
 
     body: Any = None
@@ -34,7 +34,7 @@ class ProviderServer:
     """Gives its answers in turn, the last one again and again."""
 
     def __init__(self) -> None:
-        self.answers: list[Told] = []
+        self.answers: list[Reply] = []
         self.got: list[Got] = []
         self.url = ""
         self._server: asyncio.Server | None = None
@@ -45,7 +45,7 @@ class ProviderServer:
         """The requests for an answer, without questions about the model."""
         return [each for each in self.got if each.method == "POST"]
 
-    def tell(self, *answers: Told) -> None:
+    def answer_with(self, *answers: Reply) -> None:
         """Set the answers to the next requests."""
         self.answers = [*answers]
 
@@ -82,20 +82,20 @@ class ProviderServer:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         self.got.append(Got(method, path, headers, json.loads(body) if body else None))
         if method == "GET":
-            told = Told(MODEL) if "/models/" in path else Told({}, 404)
+            reply = Reply(MODEL) if "/models/" in path else Reply({}, 404)
         else:
-            told = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        sent = told.body if isinstance(told.body, bytes) else json.dumps(told.body).encode()
-        more = "".join(f"{name}: {value}\r\n" for name, value in told.headers.items())
+            reply = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        sent = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+        more = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
         writer.write(
-            f"HTTP/1.1 {told.status} X\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            f"HTTP/1.1 {reply.status} X\r\nContent-Type: application/json\r\nConnection: close\r\n"
             f"Content-Length: {len(sent)}\r\n{more}\r\n".encode()
         )
-        if told.cut:
+        if reply.cut:
             writer.write(sent[: len(sent) // 2])
             await writer.drain()
             return
-        while told.trickle:
+        while reply.trickle:
             writer.write(b" ")
             await writer.drain()
             await asyncio.sleep(0.01)

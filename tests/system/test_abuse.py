@@ -819,7 +819,7 @@ class Cast:
         ]
 
 
-async def test_whatever_is_sent_is_refused_as_it_should_be_and_the_service_goes_on(
+async def test_whatever_is_sent_is_refused_as_it_should_be_and_the_service_continues(
     cluster: Cluster, report: Report
 ):
     with secretive(cluster) as server:

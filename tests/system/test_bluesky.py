@@ -111,7 +111,7 @@ def test_twenty_scans_during_which_the_service_is_killed_twice_are_twenty_runs(
     assert not [*tmp_path.glob("refused/*")]
 
 
-def test_a_run_is_found_by_its_uid_and_told_whether_it_was_delivered(
+def test_a_run_is_found_by_its_uid_and_shows_whether_it_was_delivered(
     server: Server, tmp_path: Path
 ):
     engine, plan_id = RunEngine(context_managers=[]), asyncio.run(a_plan(server))

@@ -236,7 +236,7 @@ async def test_no_way_along_a_tree_leads_to_what_is_anothers(question: Question,
 
 @BOTH_SURFACES
 @every(is_paged)
-async def test_nobody_goes_on_where_anothers_page_ended(question: Question, people: People):
+async def test_nobody_continues_where_anothers_page_ended(question: Question, people: People):
     p1, p3 = people.on(people.p1), people.on(people.p3)
     await people.permit(people.p3, question.name, "All")
     arguments, cursor = await a_cursor_of(p1, question, people.on(people.p4))
@@ -271,7 +271,7 @@ async def test_an_answer_is_not_given_again_to_another_principal_or_on_another_s
 
 
 @BOTH_SURFACES
-async def test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own(people: People):
+async def test_what_another_may_do_is_not_shown_to_one_who_may_see_only_its_own(people: People):
     p2 = people.on(people.p2)
     name = "evaluate_authorization"
     await people.permit(people.p2, name, "Own")
@@ -534,9 +534,9 @@ CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
     "list": partial(SHOWN, read("list_zones")),
     "filter": partial(test_no_filter_finds_what_is_anothers, read("list_surfaces")),
     "tree": partial(test_no_way_along_a_tree_leads_to_what_is_anothers, read("list_assets")),
-    "cursor": partial(test_nobody_goes_on_where_anothers_page_ended, read("list_zones")),
+    "cursor": partial(test_nobody_continues_where_anothers_page_ended, read("list_zones")),
     "replayed key": (test_an_answer_is_not_given_again_to_another_principal_or_on_another_surface),
-    "another's rights": (test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own),
+    "another's rights": (test_what_another_may_do_is_not_shown_to_one_who_may_see_only_its_own),
     "command": update_of_settings,
     "beside": partial(
         test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers, read("get_asset_pidinst")

@@ -339,7 +339,7 @@ async def test_the_files_of_a_copy_are_printed_and_never_a_directory_that_others
     assert refused.body["code"] == "DistributionSharedError"
 
 
-async def test_a_copy_around_or_inside_of_another_that_is_kept_is_not_deleted(disk: Disk):
+async def test_a_copy_around_or_inside_of_another_that_stays_is_not_deleted(disk: Disk):
     whole = disk.nvme1 / "tree"
     whole.mkdir()
     inner = whole / "inner.h5"
@@ -362,7 +362,7 @@ async def test_a_copy_around_or_inside_of_another_that_is_kept_is_not_deleted(di
         assert report[id] == ("Needed", f"Copy {other}, which is kept, has bytes of it.")
 
 
-async def test_a_copy_on_another_host_or_behind_a_link_is_kept(disk: Disk, tmp_path: Path):
+async def test_a_copy_on_another_host_or_behind_a_link_stays(disk: Disk, tmp_path: Path):
     plan, link = str(tmp_path / "plan.jsonl"), tmp_path / "link"
     link.symlink_to(disk.nvme1)
     file = disk.nvme1 / "linked.h5"
@@ -449,6 +449,6 @@ async def test_a_plan_that_was_changed_or_cut_or_is_of_another_service_is_refuse
             read_plan(plan, "http://here")
 
 
-async def test_sizes_are_told_for_people():
+async def test_sizes_are_written_for_people():
     told = {0: "0 B", 999: "999 B", 1000: "1.0 kB", 1_230_000: "1.2 MB", 4 * 10**15: "4.0 PB"}
     assert {size: terminal.human(size) for size in told} == told

@@ -156,7 +156,7 @@ class Careless(PostgresEventStore):
 
 
 @pytest.mark.parametrize("store_type", [PostgresEventStore, Careless])
-async def test_the_canaries_are_found_where_answers_are_kept_with_what_was_said(
+async def test_the_canaries_are_found_where_answers_are_stored_with_what_was_said(
     cluster: Cluster, store_type: type[PostgresEventStore]
 ):
     with deployment(cluster, True) as made:

@@ -12,7 +12,7 @@ from beamkeep.testing.server import Server
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
 
-async def test_an_event_is_told_to_a_listener_and_its_schema_is_where_it_says(server: Server):
+async def test_an_event_is_sent_to_a_listener_and_its_schema_is_where_it_says(server: Server):
     headers = {"authorization": f"Bearer {server.admin}", "accept": "text/event-stream"}
     async with (
         httpx2.AsyncClient(base_url=server.url, timeout=30) as http,

@@ -133,7 +133,7 @@ def test_sixty_devices_are_entered_once_however_often_they_are_imported(
     assert imported(server, "yaml", str(file)) == (0, "No changes: 62 objects match.\n", "")
 
 
-def test_a_typo_in_one_device_is_told_with_its_line_and_nothing_is_written(
+def test_a_typo_in_one_device_is_reported_with_its_line_and_nothing_is_written(
     server: Server, tmp_path: Path
 ):
     described, file = beamline_of_60("optics"), tmp_path / "optics.yaml"

@@ -30,7 +30,7 @@ def working(server: Server) -> Generator[Program]:
         process.wait(60)
 
 
-async def test_work_relays_events_and_continues_where_it_is_told(cluster: Cluster):
+async def test_work_relays_events_and_continues_at_the_given_place(cluster: Cluster):
     with (
         nats_server() as bus,
         running_server(cluster, nats_url=bus.url, project_in_serve="false") as server,

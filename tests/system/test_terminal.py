@@ -147,7 +147,7 @@ KEPT = (
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_screen_is_as_it_was_kept(shift: Shift, name: str):
+def test_a_screen_equals_the_stored_one(shift: Shift, name: str):
     shown, kept = normal(shift.seen[name].text), SCREENS / f"{name}.txt"
     if os.environ.get(WRITE):
         kept.parent.mkdir(exist_ok=True)
@@ -155,7 +155,7 @@ def test_a_screen_is_as_it_was_kept(shift: Shift, name: str):
     assert shown == kept.read_text()
 
 
-def test_every_kept_screen_is_compared():
+def test_every_stored_screen_is_compared():
     assert {path.stem for path in SCREENS.glob("*")} == {*KEPT}
 
 

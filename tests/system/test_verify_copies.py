@@ -196,7 +196,7 @@ def test_paths_are_mapped_and_copies_elsewhere_are_not_read(storage: Storage, tm
     assert (code, "--under or --map" in told) == (64, True)
 
 
-def test_a_killed_client_goes_on_with_what_is_not_recorded(storage: Storage, tmp_path: Path):
+def test_a_killed_client_continues_with_what_is_not_recorded(storage: Storage, tmp_path: Path):
     ids = [storage.file(f"{number:02}.h5", os.urandom(400_000)) for number in range(12)]
     storage.listed(12)
     with storage.begin("--under", str(tmp_path), "--rate", "1MB") as process:
@@ -226,7 +226,7 @@ def test_a_terminal_shows_a_bar_of_80_columns(storage: Storage, tmp_path: Path):
     assert "1 match." in shown.text
 
 
-def test_a_killed_service_goes_on_with_the_files_that_were_not_read(
+def test_a_killed_service_continues_with_the_files_that_were_not_read(
     cluster: Cluster, tmp_path: Path
 ):
     settings = {"data_roots": json.dumps([str(tmp_path)]), "check_bytes_per_second": "20000000"}

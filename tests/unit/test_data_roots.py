@@ -67,7 +67,7 @@ def test_a_file_and_a_directory_beneath_a_root_are_opened(roots: DataRoots, root
         assert inside == os.listdir(directory)
 
 
-def test_what_is_missing_or_forbidden_is_told_as_such(roots: DataRoots, root: Path):
+def test_what_is_missing_or_forbidden_is_reported_as_such(roots: DataRoots, root: Path):
     with pytest.raises(FileNotFoundError):
         roots.open(str(root / "inner" / "other.h5"))
     with pytest.raises(NotADirectoryError):

@@ -44,7 +44,7 @@ PAGES: dict[str, Any] = {
 }
 
 
-def test_a_deployment_is_local_and_shows_its_assets_itself_unless_told():
+def test_a_deployment_is_local_and_shows_its_assets_itself_by_default():
     page, lab = "https://lab.test/pages/assets/{asset_id}", "https://lab.test"
     here = Facts("local", page, open_for_development=True, service_url=lab, **PAGES)
     assert facts_of(set_to()) == here
@@ -390,7 +390,7 @@ def test_data_roots_are_absolute_directories_and_never_everything():
             set_to(data_roots=[root])
 
 
-def test_directories_with_owners_lie_in_a_data_root_and_beside_each_other():
+def test_directories_with_owners_lie_in_a_data_root_and_not_in_each_other():
     vera = uuid4()
     owners = {"/data/one/vera": [str(vera)], "/data/one/otto": []}
     places = set_to(data_roots=["/data/one"], data_owners=owners).data_places

@@ -1,4 +1,4 @@
-"""What `check` finds wrong with a deployment, beside what its record says."""
+"""What `check` finds wrong with a deployment, in addition to what its record says."""
 
 import difflib
 import os
@@ -74,8 +74,8 @@ async def deployment_faults(settings: ServerSettings) -> AsyncGenerator[Deployme
 
 async def record_faults(settings: ServerSettings) -> AsyncGenerator[str]:
     """Yield what contradicts itself in the record."""
-    async with ledger(settings.database_url.get_secret_value()) as kept:
-        async for each in differences(kept):
+    async with ledger(settings.database_url.get_secret_value()) as opened:
+        async for each in differences(opened):
             yield each
     for wiring in wirings():
         if wiring.record_checks:
@@ -138,8 +138,8 @@ async def _running_faults(settings: ServerSettings) -> AsyncGenerator[str]:
         if not await administrators(await deployment.reading()):
             yield NO_ADMINISTRATOR
         ages = {PROJECTING: inf} | dict(await PostgresHeartbeats(connections, REF).ages())
-        if told := silent_workers(ages, WORK):
-            yield told
+        if problem := silent_workers(ages, WORK):
+            yield problem
     finally:
         await connections.close()
         await deployment.close()

@@ -255,4 +255,4 @@ class Deployment:
         self.notices.appended(self._row_tables.hints(append))
 
     def _recorded(self, table: str, rows: Sequence[object]) -> None:
-        self.notices.appended(self._row_tables.beside(table, rows, now()))
+        self.notices.appended(self._row_tables.hints_of(table, rows, now()))

@@ -10,7 +10,7 @@ from beamkeep.feed.directory.seam import Directory
 from beamkeep.runtime.store import BEGINNING
 
 from .log import EventLog, LogPlace
-from .told import ToldEvent
+from .published import PublishedEvent
 
 ASK_SECONDS = 0.025
 """How often it is asked how far the directory has followed, for all listeners together."""
@@ -26,12 +26,12 @@ class EventFacilities:
         self._known: OrderedDict[LogPlace, str | None] = OrderedDict()
         self._asking = asyncio.Lock()
 
-    async def known(self, told: Sequence[ToldEvent]) -> list[str | None]:
+    async def known(self, events: Sequence[PublishedEvent]) -> list[str | None]:
         """Return the facilities of the first of these events, as far as the directory has them."""
         async with self._asking:
-            if told and told[-1].place.position >= self._before:
+            if events and events[-1].place.position >= self._before:
                 await self._ask()
-            followed = [event for event in told if event.place.position < self._before]
+            followed = [event for event in events if event.place.position < self._before]
             new = [event for event in followed if event.place not in self._known]
             if new:
                 codes = await self.of(each.stream_id for each in new)

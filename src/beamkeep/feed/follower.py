@@ -13,7 +13,7 @@ from .events import CloudEvents
 from .facilities import EventFacilities
 from .hints import RowHints
 from .log import START, EventLog, LogPlace, LogQuery, place_of
-from .told import ToldEvent
+from .published import PublishedEvent
 
 PAGE_EVENTS = 1_000
 RING_EVENTS, RING_BYTES = 10_000, 16 * 1024 * 1024
@@ -36,16 +36,16 @@ class LogFollower:
         self._log, self._events = log, events
         self.facilities = EventFacilities(log, events.directory)
         self._most_events, self._most_bytes = most_events, most_bytes
-        self._ring: list[ToldEvent] = []
+        self._ring: list[PublishedEvent] = []
         self._ring_bytes = 0
         self._news = asyncio.Event()
         self.rows = RowHints(self._wake_listeners)
         self.wake = asyncio.Event()
         """Set it when there may be new events."""
         self.floor = self.head = START
-        """The events after the floor, up to the head, are kept."""
+        """The events after the floor, up to the head, are in memory."""
         self.total_events = self.total_bytes = 0
-        """What has been told since this follower began."""
+        """What has been published since this follower began."""
 
     async def begin(self) -> None:
         """Start at the end of the log."""
@@ -66,23 +66,23 @@ class LogFollower:
         """Read one page of new events, and return whether there may be more."""
         page = await self._log.page(LogQuery(PAGE_EVENTS, after=self.head.position))
         if page.events:
-            self._keep(await self.tell(page.events))
+            self._keep(await self.published(page.events))
         return page.more
 
-    async def tell(self, events: Sequence[Envelope]) -> list[ToldEvent]:
+    async def published(self, events: Sequence[Envelope]) -> list[PublishedEvent]:
         """Return events in the form that listeners get."""
         return [
-            _told(event, cloud_event)
+            _published(event, cloud_event)
             for event, cloud_event in zip(events, await self._events.page(events), strict=True)
         ]
 
-    def after(self, place: LogPlace, limit: int) -> Sequence[ToldEvent] | None:
-        """Return the next events after a place; None if some of them are no longer kept."""
+    def after(self, place: LogPlace, limit: int) -> Sequence[PublishedEvent] | None:
+        """Return the next events after a place; None if some of them are no longer in memory."""
         if place.position < self.floor.position:
             return None
         if place.position >= self.head.position:
             return ()
-        first = bisect_right(self._ring, place.position, key=lambda told: told.place.position)
+        first = bisect_right(self._ring, place.position, key=lambda event: event.place.position)
         size = 0
         for end in range(first, min(first + limit, len(self._ring))):
             size += len(self._ring[end].text)
@@ -96,12 +96,12 @@ class LogFollower:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
 
-    def _keep(self, told: Sequence[ToldEvent]) -> None:
-        size = sum(len(event.text) for event in told)
-        self._ring += told
+    def _keep(self, events: Sequence[PublishedEvent]) -> None:
+        size = sum(len(event.text) for event in events)
+        self._ring += events
         self._ring_bytes += size
-        self.head = told[-1].place
-        self.total_events += len(told)
+        self.head = events[-1].place
+        self.total_events += len(events)
         self.total_bytes += size
         dropped = max(0, len(self._ring) - self._most_events)
         self._ring_bytes -= sum(len(event.text) for event in self._ring[:dropped])
@@ -118,9 +118,9 @@ class LogFollower:
         self._news = asyncio.Event()
 
 
-def _told(envelope: Envelope, cloud_event: CloudEvent) -> ToldEvent:
+def _published(envelope: Envelope, cloud_event: CloudEvent) -> PublishedEvent:
     text = b"id: %b\nevent: event\ndata: %b\n\n"
-    return ToldEvent(
+    return PublishedEvent(
         place=place_of(envelope),
         stream_type=envelope.stream_type,
         stream_id=envelope.stream_id,

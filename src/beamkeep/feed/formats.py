@@ -16,11 +16,11 @@ type EventObject = dict[str, Any]
 """A CloudEvent as JSON."""
 
 
-def body_of(format: SubscriptionFormat, told: bytes) -> tuple[str, bytes]:
+def body_of(format: SubscriptionFormat, cloud_event: bytes) -> tuple[str, bytes]:
     """Return the content type and the body in which an event is sent."""
-    if format is SubscriptionFormat.CLOUD_EVENT and len(told) <= MOST_BYTES:
-        return CLOUD_EVENT, told
-    event: EventObject = msgspec.json.decode(told)
+    if format is SubscriptionFormat.CLOUD_EVENT and len(cloud_event) <= MOST_BYTES:
+        return CLOUD_EVENT, cloud_event
+    event: EventObject = msgspec.json.decode(cloud_event)
     match format:
         case SubscriptionFormat.CLOUD_EVENT:
             # Too large to be sent: the receiver reads it where it is.
@@ -36,9 +36,9 @@ def body_of(format: SubscriptionFormat, told: bytes) -> tuple[str, bytes]:
 def sentence(event: EventObject) -> str:
     """Return what happened in words: the kind and name of the object, the change, the reason."""
     happened = event["type"].removeprefix("beamkeep.").removeprefix(event["streamtype"])
-    told = f"{_words(event['streamtype']).capitalize()} {subject_of(event)} {_words(happened)}"
+    text = f"{_words(event['streamtype']).capitalize()} {subject_of(event)} {_words(happened)}"
     reason = event["data"].get("reason")
-    return f"{told}: {reason.rstrip('.')}." if isinstance(reason, str) else f"{told}."
+    return f"{text}: {reason.rstrip('.')}." if isinstance(reason, str) else f"{text}."
 
 
 def subject_of(event: EventObject) -> str:

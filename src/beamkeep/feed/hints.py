@@ -1,4 +1,4 @@
-"""Hints that rows were added beside streams: that there is something to read, and no record."""
+"""Hints that rows of objects were added: that there is something to read, and no record."""
 
 import asyncio
 from collections import Counter, deque
@@ -12,12 +12,12 @@ from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import Append
 
 PAUSE_SECONDS = 0.5
-"""Between two hints about the rows of one table beside one object."""
-MOST_KEPT = 1_000
+"""Between two hints about the rows of one object in one table."""
+MOST_HINTS = 1_000
 
 
 class RowHint(Record):
-    """Rows that were added to one table beside one object."""
+    """Rows of one object that were added to one table."""
 
     table: str
     stream_type: str
@@ -48,17 +48,17 @@ def gather(found: HintsByObject, hints: Iterable[RowHint]) -> None:
 
 
 class RowTables:
-    """The tables whose rows are read beside the object to which they belong."""
+    """The tables whose rows belong to an object."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._beside = {
+        self._about = {
             each.source.table.name: (each.aggregate.name, each.about)
             for each in catalogue.questions
             if isinstance(each.source, Entries) and each.about
         }
 
     def hints(self, append: Append) -> list[RowHint]:
-        """Return a hint for each object beside which an append has added rows."""
+        """Return a hint for each object of which an append has added rows."""
         found: list[RowHint] = []
         for write in append.side_writes:
             match write:
@@ -68,14 +68,14 @@ class RowTables:
                     pass
                 case _:
                     continue
-            found += self.beside(table.name, rows, append.occurred_at)
+            found += self.hints_of(table.name, rows, append.occurred_at)
         return found
 
-    def beside(self, table: str, rows: Iterable[object], at: datetime) -> list[RowHint]:
-        """Return a hint for each object beside which these rows were added."""
-        if table not in self._beside:
+    def hints_of(self, table: str, rows: Iterable[object], at: datetime) -> list[RowHint]:
+        """Return a hint for each object of which these rows were added."""
+        if table not in self._about:
             return []
-        stream_type, field = self._beside[table]
+        stream_type, field = self._about[table]
         counts = Counter[UUID](getattr(row, field) for row in rows)
         return [
             RowHint(table, stream_type, id, count=count, last_at=at) for id, count in counts.items()
@@ -90,29 +90,29 @@ class HeardHints(NamedTuple):
 
 
 class RowHints:
-    """Tells the listeners of this process, at most twice a second for each object."""
+    """Notifies the listeners of this process, at most twice a second for each object."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         """Call `wake` when there are new hints."""
         self._wake = wake
-        self._told: deque[RowHint] = deque(maxlen=MOST_KEPT)
+        self._published: deque[RowHint] = deque(maxlen=MOST_HINTS)
         self._waiting: HintsByObject = {}
         self._quiet_until: dict[tuple[str, UUID], float] = {}
         self._timer: asyncio.TimerHandle | None = None
         self.number = 0
-        """How many hints have been told."""
+        """How many hints have been published."""
 
     def heard(self, hints: Iterable[RowHint]) -> None:
-        """Tell hints now, or as soon as the pause after the last one is over."""
+        """Publish hints now, or as soon as the pause after the last one is over."""
         gather(self._waiting, hints)
-        self._tell()
+        self._publish()
 
     def after(self, number: int) -> HeardHints:
-        """Return the hints after a number, as far as they are still kept."""
-        first = len(self._told) - (self.number - number)
-        return HeardHints(self.number, [*self._told][max(first, 0) :])
+        """Return the hints after a number, as far as they are still in memory."""
+        first = len(self._published) - (self.number - number)
+        return HeardHints(self.number, [*self._published][max(first, 0) :])
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._quiet_until = {key: until for key, until in self._quiet_until.items() if until > now}
@@ -121,13 +121,13 @@ class RowHints:
             del self._waiting[hint.key]
             self._quiet_until[hint.key] = now + PAUSE_SECONDS
         if due:
-            self._told += due
+            self._published += due
             self.number += len(due)
             self._wake()
         if self._waiting and self._timer is None:
             first = min(self._quiet_until[key] for key in self._waiting)
-            self._timer = loop.call_at(first, self._tell_later)
+            self._timer = loop.call_at(first, self._publish_later)
 
-    def _tell_later(self) -> None:
+    def _publish_later(self) -> None:
         self._timer = None
-        self._tell()
+        self._publish()

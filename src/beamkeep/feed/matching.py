@@ -9,7 +9,7 @@ from beamkeep.runtime.store import EventStore, Stream
 
 from .facilities import EventFacilities
 from .hints import RowHint
-from .told import ToldEvent
+from .published import PublishedEvent
 
 MOST_OWNERS = 100_000
 
@@ -21,23 +21,25 @@ class Owners:
         self._store, self._self_owned = store, frozenset(self_owned)
         self._known: OrderedDict[Stream, UUID] = OrderedDict()
 
-    async def own[T: (ToldEvent, RowHint)](self, told: Sequence[T], owner_id: UUID) -> list[T]:
+    async def own[T: (PublishedEvent, RowHint)](
+        self, events: Sequence[T], owner_id: UUID
+    ) -> list[T]:
         """Return the events or hints of this owner's objects."""
-        streams = {(event.stream_type, event.stream_id) for event in told}
+        streams = {(event.stream_type, event.stream_id) for event in events}
         if missing := [stream for stream in streams if stream not in self._known]:
             self._known.update(await self._store.owners(missing))
-        found = [event for event in told if self._is_own(event, owner_id)]
+        found = [event for event in events if self._is_own(event, owner_id)]
         while len(self._known) > MOST_OWNERS:
             self._known.popitem(last=False)
         return found
 
-    def _is_own(self, event: ToldEvent | RowHint, owner_id: UUID) -> bool:
+    def _is_own(self, event: PublishedEvent | RowHint, owner_id: UUID) -> bool:
         if event.stream_type in self._self_owned and event.stream_id == owner_id:
             return True
         return self._known.get((event.stream_type, event.stream_id)) == owner_id
 
 
-def fits(event: ToldEvent, query: ListEvents) -> bool:
+def fits(event: PublishedEvent, query: ListEvents) -> bool:
     """Return whether the filters of a question, except its facility, let an event through."""
     return (
         (query.type is None or event.event_type in query.type)
@@ -50,16 +52,16 @@ def fits(event: ToldEvent, query: ListEvents) -> bool:
 
 
 async def asked_for(
-    told: Sequence[ToldEvent], query: ListEvents, facilities: EventFacilities
-) -> tuple[list[ToldEvent], Sequence[ToldEvent]]:
+    events: Sequence[PublishedEvent], query: ListEvents, facilities: EventFacilities
+) -> tuple[list[PublishedEvent], Sequence[PublishedEvent]]:
     """Return the events that a question lets through, and those that were looked at.
 
     These are all, or as many as the directory has followed if the question needs facilities.
     """
     if query.facility_code is None:
-        return [event for event in told if fits(event, query)], told
-    codes = await facilities.known(told)
-    looked = told[: len(codes)]
+        return [event for event in events if fits(event, query)], events
+    codes = await facilities.known(events)
+    looked = events[: len(codes)]
     return [
         event
         for event, code in zip(looked, codes, strict=True)

@@ -73,7 +73,7 @@ class Operation(Record):
     refusals: tuple[type[Refusal], ...]
     aggregate: "AnyAggregate"
     given: Callable[..., Awaitable[object]] | None
-    """The loader: returns what the rule needs beside the state and the command."""
+    """The loader: returns what the rule needs in addition to the state and the command."""
     rule: "Callable[..., Decided]"
     genesis: bool
     """Whether it begins a stream."""
@@ -81,8 +81,8 @@ class Operation(Record):
     """Returns what is added to each answer. It is read again for a repeated call."""
     destructive: bool = False
     """Whether it ends or discards something for good, or removes access."""
-    in_person: bool = False
-    """Whether it says what the caller decided, saw or vouches for; it cannot be proposed then."""
+    first_hand: bool = False
+    """Whether it records what the caller decided, saw or vouches for, and cannot be proposed."""
     title: str | None = None
     """What a button says, where the words of the name do not say it well."""
 
@@ -168,7 +168,7 @@ class Preview(Record):
     """The digest of the versions of everything that the decision rests on."""
     events: Sequence[Mapping[str, Any]] | None = None
     beside: Mapping[str, Any] | None = None
-    """What the answer of the command would show beside."""
+    """What the answer of the command would show in addition to the reply."""
     refusal: Mapping[str, Any] | None = None
 
 
@@ -215,11 +215,11 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         *refusals: type[Refusal],
         given: "Callable[[C, AnyReader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
-        in_person: bool = False,
+        first_hand: bool = False,
         title: str | None = None,
     ) -> Operation:
         """Declare a rule that begins a stream."""
-        more = {"given": given, "answered_with": answered_with, "in_person": in_person}
+        more = {"given": given, "answered_with": answered_with, "first_hand": first_hand}
         return self._operation(route, command, rule, refusals, genesis=True, title=title, **more)
 
     def changes[C: Command, X](
@@ -231,12 +231,12 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         given: "Callable[[S, C, AnyReader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
         destructive: bool = False,
-        in_person: bool = False,
+        first_hand: bool = False,
         title: str | None = None,
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
         more = {"given": given, "answered_with": answered_with, "destructive": destructive}
-        more |= {"genesis": False, "in_person": in_person, "title": title}
+        more |= {"genesis": False, "first_hand": first_hand, "title": title}
         return self._operation(route, command, rule, refusals, **more)
 
     def _operation(
@@ -267,7 +267,7 @@ class CallReader[Facts, Readers](Protocol):
 
     now: datetime
     shows_past: bool
-    """Whether an earlier state is shown, beside which nothing of today may stand."""
+    """Whether an earlier state is shown, with which nothing of today may be shown."""
     principal_id: UUID | None
     only: UUID | None
     surface_id: UUID | None

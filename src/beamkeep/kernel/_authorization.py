@@ -29,7 +29,7 @@ class ObjectScope(StrEnum):
 
 
 class DenialReason(StrEnum):
-    """Why a call was denied. The reason is recorded, and only an agent is told its own."""
+    """Why a call was denied. The reason is recorded, and only an agent is shown its own."""
 
     UNKNOWN_PRINCIPAL = "unknown_principal"
     INACTIVE_PRINCIPAL = "inactive_principal"

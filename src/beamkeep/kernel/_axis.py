@@ -15,10 +15,10 @@ class Axis[L: Hashable, E: Event]:
             event: (sources, target, refusal) for event, sources, target, refusal in moves
         }
 
-    def require(self, now: L, event: type[Event], told: type[Cannot] | None = None) -> None:
-        """Raise the refusal of the event, or `told`, when it may not happen now."""
+    def require(self, now: L, event: type[Event], refusal: type[Cannot] | None = None) -> None:
+        """Raise the refusal of the event, or this one, when it may not happen now."""
         sources, _, usual = self.moves[event]
-        self.require_in(now, sources, told or usual)
+        self.require_in(now, sources, refusal or usual)
 
     def require_in(self, now: L, states: Set[L], refusal: type[Cannot]) -> None:
         """Raise the refusal when the state is none of these."""

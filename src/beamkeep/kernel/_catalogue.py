@@ -22,7 +22,7 @@ class Catalogue:
         self,
         operations: Sequence[Operation],
         questions: Sequence[Question],
-        in_person: Sequence[Operation] = (),
+        never_proposed: Sequence[Operation] = (),
     ) -> None:
         if found := list(faults(operations, questions)):
             raise FaultyDeclarationsError("\n".join(["Contradictory declarations:", *found]))
@@ -33,7 +33,7 @@ class Catalogue:
         self.permissions = frozenset(row.name for row in (*operations, *questions))
         """Every name that a policy may permit."""
         self.proposable = frozenset(
-            o.name for o in self.operations if o not in in_person and _can_be_proposed(o)
+            o.name for o in self.operations if o not in never_proposed and _can_be_proposed(o)
         )
         """Every name that a policy may let be proposed."""
 
@@ -103,7 +103,7 @@ def reply_of(operation: Operation) -> type[Reply] | None:
 def _can_be_proposed(operation: Operation) -> bool:
     """Return whether somebody else can approve it: it does not append rows in the caller's name."""
     appends = not {Rows, Insert}.isdisjoint(_outcomes(operation))
-    return not operation.in_person and (not appends or bool(events_of(operation)))
+    return not operation.first_hand and (not appends or bool(events_of(operation)))
 
 
 def warns(operation: Operation) -> bool:

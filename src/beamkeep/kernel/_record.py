@@ -37,9 +37,9 @@ class Record(Struct, frozen=True):
             # A command that the service makes itself holds the record, not its JSON form.
             if isinstance(given, cls):
                 return given
-            told = read(given)
+            values = read(given)
             if alike:
-                return cls(**told)
-            return cls(**{names[name]: value for name, value in told.items() if name in names})
+                return cls(**values)
+            return cls(**{names[name]: value for name, value in values.items() if name in names})
 
         return core_schema.no_info_wrap_validator_function(known, given)

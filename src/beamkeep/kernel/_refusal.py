@@ -26,8 +26,8 @@ class Refusal(Exception):
         cls.says = says or cls.says
         if cls.__doc__ is None:
             named = re.sub("^Invalid|(NotFound)?Error$", "", cls.__name__)
-            told = cls.says.format(re.sub("(?<!^)(?=[A-Z])", " ", named).lower())
-            cls.__doc__ = told[:1].upper() + told[1:]
+            message = cls.says.format(re.sub("(?<!^)(?=[A-Z])", " ", named).lower())
+            cls.__doc__ = message[:1].upper() + message[1:]
 
     def __init__(self, detail: str | None = None, **facts: object) -> None:
         self.facts = facts

@@ -1,4 +1,4 @@
-"""Rows beside the streams, written by the statement that appends the events."""
+"""Rows next to the streams, written by the statement that appends the events."""
 
 import json
 from collections.abc import Sequence

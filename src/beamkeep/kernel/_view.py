@@ -1,4 +1,4 @@
-"""Reads: what can be asked of the aggregates and of the rows beside them."""
+"""Reads: what can be asked of the aggregates and of the rows next to them."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -68,7 +68,7 @@ class DirectoryEntry[S](Record):
     scope: Callable[[S], str | Collection[UUID] | None] = lambda _: None
     """Its facility: the code, or the objects that are in it too; with none, the own Site."""
     version: int = 1
-    """Increase it when another part changes; the entries are then made anew."""
+    """Increase it when another part changes; the entries are then rebuilt."""
 
 
 class View[S](Record, dict=True):
@@ -103,8 +103,8 @@ class View[S](Record, dict=True):
     @cached_property
     def filters(self) -> tuple[str, ...]:
         found = self.listing.model_fields.keys() - Listing.model_fields.keys()
-        beside = {*self.excluded, *self.compared, *self.aliases, *(ALONG if self.tree else ())}
-        return tuple(sorted(found - beside - ({self.period.name} if self.period else set())))
+        special = {*self.excluded, *self.compared, *self.aliases, *(ALONG if self.tree else ())}
+        return tuple(sorted(found - special - ({self.period.name} if self.period else set())))
 
     def facets_of(self, state: S) -> tuple[str, ...]:
         """Return the properties that filters compare, each as `name=value`."""
@@ -187,7 +187,7 @@ class Many(Record):
 
 
 class Entries(Record):
-    """The rows beside one aggregate, ordered by these columns, or by their key, newest first."""
+    """The rows of one aggregate, ordered by these columns, or by their key, newest first."""
 
     table: Table[Any]
     by: tuple[str, ...] = ()
@@ -224,7 +224,7 @@ class Question(Record):
     doc: str
     query: type[Query]
     aggregate: AnyAggregate
-    """What it is about. A caller who may not see that object is told that it does not exist."""
+    """What it is about. To a caller who may not see that object, it is reported as absent."""
     source: Source
     about: str | None
     """The field that names the object; None for a question about many."""
@@ -262,9 +262,9 @@ def reads[S](
     """Return the three reads of every aggregate: get, history and list."""
     view = View(of, listing, **parts)
     one, thing = f"GET {resources}/{{{of.id_field}}}", of.noun.replace("_", " ")
-    told = f"List everything that happened to one {thing}, by version."
+    doc = f"List everything that happened to one {thing}, by version."
     about: dict[str, Any] = {"about": of.id_field}
-    history = about | {"name": f"get_{of.noun}_history", "doc": told}
+    history = about | {"name": f"get_{of.noun}_history", "doc": doc}
     rows: dict[str, Any] = {"about": None, "composed_of": composed_of}
     get = rows | about | {"name": f"get_{of.noun}", "doc": f"Show one {thing}."}
     return (
@@ -283,7 +283,7 @@ def entries(
     compared: Mapping[str, tuple[str, str]] = {},
     hidden: Mapping[str, str] = {},
 ) -> Question:
-    """Return a list of the rows beside one aggregate."""
+    """Return a list of the rows of one aggregate."""
     source = Entries(table, by, compared=compared, hidden=hidden)
     return _question(route, query, source, of, about=of.id_field)
 

@@ -44,9 +44,9 @@ def folded(text: str) -> str:
 
 def trimmed(text: str, refusal: type[Refusal]) -> str:
     """Return the text without blanks around it. Raise the refusal when nothing is left."""
-    if not (kept := text.strip()):
+    if not (stripped := text.strip()):
         raise refusal("Enter at least one visible character.")
-    return kept
+    return stripped
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Trimmed:
 
     refusal: type[Refusal]
 
-    def kept(self, text: str) -> str:
-        """Return the text as the command keeps it."""
+    def trim(self, text: str) -> str:
+        """Return the text as the command stores it."""
         return trimmed(text, self.refusal)
 
     def __get_pydantic_core_schema__(self, text: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self.kept, schemas(text))
+        return core_schema.no_info_after_validator_function(self.trim, schemas(text))
 
 
 def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:

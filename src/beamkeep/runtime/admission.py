@@ -72,11 +72,11 @@ class Request(Record):
     new_id: UUID | None = None
     """The id of a new aggregate (default: a fresh one)."""
     admitted: "Admitted | None" = None
-    """The admission of the call on whose behalf a worker goes on."""
+    """The admission of the call on whose behalf a worker continues."""
     command_name: str | None = None
     """The command that its events name (default: that of the operation)."""
     proposal_note: str | None = None
-    """What the approver is told; with a note, the command is always proposed."""
+    """The message to the approver; with a note, the command is always proposed."""
     approves: bool = False
     """Whether it carries out what somebody proposed; permission to propose does not suffice."""
     basis: str | None = None

@@ -1,4 +1,4 @@
-"""Evidence: what agents were answered, kept so that their decisions can be judged by it."""
+"""Evidence: what agents were answered, stored so that their decisions can be judged by it."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -101,7 +101,7 @@ class Codec:
         return reduce(aggregate.evolve, happened, state)
 
     def snapshot(self, state: object, version: int) -> Snapshot:
-        """Return a state at a version as it is kept."""
+        """Return a state at a version as it is stored."""
         return Snapshot(version, encode(msgspec.to_builtins(state, order="deterministic")))
 
     def restore[S](self, aggregate: Aggregate[S, Any, Any], snapshot: Snapshot) -> S:

@@ -100,18 +100,18 @@ class DecidedCommand(NamedTuple):
         """Return the answer, first or repeated, given the versions after the append."""
         of, reply = self.operation.aggregate, one_of(self.outcome, kernel.Reply)
         advice = [part for part in self.outcome if isinstance(part, kernel.Advice)]
-        told = msgspec.structs.asdict(reply) if reply else {}
-        told |= dict.fromkeys(reply.shown_once) if reply and repeated else {}
+        values = msgspec.structs.asdict(reply) if reply else {}
+        values |= dict.fromkeys(reply.shown_once) if reply and repeated else {}
         body: dict[str, Any] = {of.id_field: self.target} if self.operation.genesis else {}
-        body |= told | ({"warnings": advice} if advice else {})
+        body |= values | ({"warnings": advice} if advice else {})
         later = isinstance(reply, kernel.Accepted)
         made = self.operation.genesis or isinstance(reply, kernel.Created)
         status = 202 if later else 201 if made else 200 if body else 204
         # If the command created another aggregate of this type, report that one's version.
-        version = versions.get((of.name, told.get(of.id_field, self.target)), self.version)
+        version = versions.get((of.name, values.get(of.id_field, self.target)), self.version)
         return CommandResult(status, encode(body) if body else b"", self.target, version=version)
 
-    def told(
+    def recorded(
         self, versions: Mapping[Stream, int]
     ) -> tuple[Sequence[kernel.WrittenStream], int, dict[str, Any] | None]:
         """Return what an approval records: the streams written, the status and the body."""

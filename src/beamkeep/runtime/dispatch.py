@@ -234,9 +234,9 @@ class Dispatcher:
         # 8. Answer.
         return [
             await self._completed(
-                decision.operation, replace(told, token=token), decision.admitted, decision.carried
+                decision.operation, replace(each, token=token), decision.admitted, decision.carried
             )
-            for decision, told in zip(decisions, answers, strict=True)
+            for decision, each in zip(decisions, answers, strict=True)
         ]
 
     async def _decide(
@@ -254,8 +254,8 @@ class Dispatcher:
         # 4. Again?
         is_absent = _is_absent(pending, admitted)
         digest = fingerprint(operation.name, command) if key or proposes else b""
-        if (kept := admitted.opened.stored_answer) and not request.dry_run:
-            again = _replayed(pending, kept, digest)
+        if (stored := admitted.opened.stored_answer) and not request.dry_run:
+            again = _replayed(pending, stored, digest)
             if not is_absent:
                 return await self._completed(operation, again, admitted)
 
@@ -366,7 +366,7 @@ class Dispatcher:
             raise
         if isinstance(decided, kernel.ApprovedCommand):
             carried = await self._proposing.carry_out(decided, pending, session, found)
-            decided = decided.then(*carried.told(session.new_versions))
+            decided = decided.then(*carried.recorded(session.new_versions))
         if isinstance(decided, kernel.Outside):
             if decided.request in found.results:
                 decided = decided.then(found.results[decided.request])
@@ -377,7 +377,7 @@ class Dispatcher:
         return decided, carried
 
     def _call(self, caller: Caller, admitted: Admitted, new_id: UUID, now: datetime) -> kernel.Call:
-        """Return what a rule is told about the call."""
+        """Return what a rule knows about the call."""
         who, place = admitted.standing, admitted.place
         return kernel.Call(
             principal_id=who.principal_id,
@@ -409,22 +409,22 @@ class Dispatcher:
         admitted: Admitted,
         carried: DecidedCommand | None = None,
     ) -> CommandResult:
-        """Return the answer with what is read anew each time it is given."""
+        """Return the answer with what is read again each time it is given."""
         if carried and carried.operation.answered_with:
-            told = await self._completed(carried.operation, carried.result({}), carried.admitted)
+            answer = await self._completed(carried.operation, carried.result({}), carried.admitted)
             whole: dict[str, Any] = msgspec.json.decode(answered.body)
-            return replace(answered, body=encode(whole | {"answer": msgspec.Raw(told.body)}))
+            return replace(answered, body=encode(whole | {"answer": msgspec.Raw(answer.body)}))
         if operation.answered_with is None or not answered.body:
             return answered
         body: dict[str, Any] = msgspec.json.decode(answered.body)
         id = answered.id or UUID(body[operation.aggregate.id_field])
         try:
             reading = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
-            beside = (await operation.answered_with([id], reading))[id]
+            added = (await operation.answered_with([id], reading))[id]
         except StoreUnavailableError:
             # That refusal would say that nothing was written.
             raise OutcomeUnknownError from None
-        return replace(answered, body=encode(body | msgspec.to_builtins(beside)))
+        return replace(answered, body=encode(body | msgspec.to_builtins(added)))
 
     def _numbered(self, command_name: str, outcome: Outcome, session: Session) -> list[NewEvent]:
         """Return the events as they will be stored, and note the version of each stream then."""
@@ -452,13 +452,13 @@ def _is_absent(pending: Pending, admitted: Admitted) -> bool:
     )
 
 
-def _replayed(command: Pending, kept: StoredAnswer, digest: bytes) -> CommandResult:
+def _replayed(command: Pending, stored: StoredAnswer, digest: bytes) -> CommandResult:
     """Return the stored answer. Raise IdempotencyConflictError if another command got it."""
-    if kept.fingerprint != digest:
-        # An answer that an earlier release kept has the digest of the arguments as sent.
+    if stored.fingerprint != digest:
+        # An answer that an earlier release stored has the digest of the arguments as sent.
         name, sent = command.operation.name, command.request.arguments
-        if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
+        if isinstance(sent, Refusal) or stored.fingerprint != fingerprint_as_sent(name, sent):
             raise IdempotencyConflictError
     id = command.stream and command.stream[1]
-    again = CommandResult(kept.status, kept.result, id, replayed=True)
-    return replace(again, version=kept.version, token=kept.position)
+    again = CommandResult(stored.status, stored.result, id, replayed=True)
+    return replace(again, version=stored.version, token=stored.position)

@@ -40,7 +40,7 @@ class EvidenceKeeper:
         arguments: Mapping[str, Any],
     ) -> None:
         """Store the evidence of one answer, or raise the refusal with which to answer instead."""
-        kept = [SeenObject(*each) for each in seen]
+        objects = [SeenObject(*each) for each in seen]
         evidence = AnswerEvidence(
             evidence_id=self._new_id(),
             agent_id=agent_id,
@@ -49,8 +49,8 @@ class EvidenceKeeper:
             correlation_id=correlation_id,
             question=question,
             arguments=dict(arguments),
-            seen=tuple(kept[:MOST_SEEN]),
-            more=len(kept) > MOST_SEEN,
+            seen=tuple(objects[:MOST_SEEN]),
+            more=len(objects) > MOST_SEEN,
             digest=digest(basis),
             release=self.release,
         )

@@ -25,7 +25,7 @@ def fingerprint(name: str, command: Command) -> bytes:
 
 
 def fingerprint_as_sent(name: str, arguments: Mapping[str, Any]) -> bytes:
-    """Return the digest of the arguments as they were sent, which earlier releases kept."""
+    """Return the digest of the arguments as they were sent, which earlier releases stored."""
     return sha256(encode([name, arguments])).digest()
 
 

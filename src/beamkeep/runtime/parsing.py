@@ -91,8 +91,8 @@ def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
         ]
     except UnicodeEncodeError:
         faults = [{"field": "", "problem": "a text holds an unpaired surrogate"}]
-    told = "; ".join(f"{fault['field']}: {fault['problem']}" for fault in faults[:10])
-    raise MalformedRequestError(told, errors=faults)
+    detail = "; ".join(f"{fault['field']}: {fault['problem']}" for fault in faults[:10])
+    raise MalformedRequestError(detail, errors=faults)
 
 
 def parse_id(arguments: Arguments, field: str) -> UUID | None:

@@ -73,14 +73,14 @@ class Proposing:
                 (await self._dry_runs.would_write(decided.outcome, shown)).body
             )
             session.decide(decided.events)
-            beside = None
+            added = None
             if operation.answered_with and decided.events:
                 joined = await operation.answered_with([decided.target], session)
-                beside = msgspec.to_builtins(joined[decided.target])
-            return kernel.Preview(basis, events=planned["events"], beside=beside)
+                added = msgspec.to_builtins(joined[decided.target])
+            return kernel.Preview(basis, events=planned["events"], beside=added)
         except Refusal as refusal:
-            told = {"code": type(refusal).__name__, "detail": str(refusal)}
-            return kernel.Preview(basis, refusal={"status": refusal.status, **told})
+            refused = {"code": type(refusal).__name__, "detail": str(refusal)}
+            return kernel.Preview(basis, refusal={"status": refusal.status, **refused})
 
     def is_proposal(self, operation: Operation, request: Request, admitted: Admitted) -> bool:
         """Return whether the command is proposed. Raise when its note cannot be used."""

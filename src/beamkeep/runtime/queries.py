@@ -56,7 +56,7 @@ class Found(Record):
     basis: object = None
     """The part of the answer that can be read again later (default: none)."""
     after: int | None = None
-    """The version after which a history is told."""
+    """The version after which a history is shown."""
 
 
 class NameLookup(Protocol):
@@ -130,7 +130,7 @@ class QueryRunner:
         if query.names:
             found = await self._with_names(found, session)
 
-        # 6. What an agent is told is on record before it is told.
+        # 6. What an agent is shown is on record before it is shown.
         if admitted.standing.kind is kernel.ActorKind.AGENT:
             await self._keep(asked, found, request)
         # This is no part of the evidence: the same rows are read again later without it.
@@ -139,7 +139,7 @@ class QueryRunner:
         return found
 
     async def _keep(self, asked: "_Asked", found: Found, request: Request) -> None:
-        session, question, told = asked.session, asked.question, {"after": found.after}
+        session, question, after = asked.session, asked.question, {"after": found.after}
         read = [(*stream, version) for stream, version in session.versions.items()]
         given = asked.query.model_dump(mode="json", by_alias=True, exclude_unset=True)
         assert not isinstance(request.arguments, Refusal), "it was parsed"  # noqa: S101
@@ -151,7 +151,7 @@ class QueryRunner:
             agent_id=asked.principal_id,
             surface_id=session.surface_id,
             correlation_id=request.caller.correlation_id,
-            arguments=path | given | (told if found.after is not None else {}),
+            arguments=path | given | (after if found.after is not None else {}),
         )
 
     async def _find(self, asked: "_Asked") -> Found:
@@ -219,11 +219,11 @@ class QueryRunner:
     async def _history(self, asked: "_Asked") -> Found:
         limit, after = asked.page.limit, int(self._place(asked) or 0)
         found = await self._store.history(asked.stream, after, limit + 1)
-        kept = found[:limit]
-        last = str(kept[-1].version) if len(found) > limit else None
-        page = self._page(asked, [encode(envelope) for envelope in kept], last)
-        seen = [(*asked.stream, kept[-1].version if kept else after)]
-        return replace(page, seen=seen, basis=kept, after=after)
+        items = found[:limit]
+        last = str(items[-1].version) if len(found) > limit else None
+        page = self._page(asked, [encode(envelope) for envelope in items], last)
+        seen = [(*asked.stream, items[-1].version if items else after)]
+        return replace(page, seen=seen, basis=items, after=after)
 
     async def _many(self, asked: "_Asked", view: View[Any], joined: Enricher | None) -> Found:
         page, session = asked.page, asked.session
@@ -233,26 +233,26 @@ class QueryRunner:
         newest = page.order is kernel.Order.NEWEST
         wanted = ListPage(page.limit + 1, after, newest)
         found = await self._lists.listing(view, list_filter, session.only, wanted)
-        kept = found[: page.limit]
-        rows, ids = [each.row for each in kept], [each.id for each in kept]
-        if (joined or view.period) and kept:
-            beside: Mapping[UUID, Any] = await joined(ids, session) if joined else {}
+        items = found[: page.limit]
+        rows, ids = [each.row for each in items], [each.id for each in items]
+        if (joined or view.period) and items:
+            added: Mapping[UUID, Any] = await joined(ids, session) if joined else {}
             now, shown = session.now, [msgspec.json.decode(row) for row in rows]
             for id, row in zip(ids, shown, strict=True):
-                row.update(msgspec.to_builtins(beside.get(id, {})))
+                row.update(msgspec.to_builtins(added.get(id, {})))
                 if view.period:
                     row[view.period.name] = view.period.holds(row, now)
             rows = [encode(row) for row in shown]
         answer = self._page(asked, rows, str(ids[-1]) if len(found) > page.limit else None)
         answer = replace(
-            answer, seen=[(view.aggregate.name, each.id, each.version) for each in kept]
+            answer, seen=[(view.aggregate.name, each.id, each.version) for each in items]
         )
         if not page.count:
             return answer
         counted = ListPage(MOST_COUNTED + 1, ids_only=True)
         total = len(await self._lists.listing(view, list_filter, session.only, counted))
-        told = f"{MOST_COUNTED}+" if total > MOST_COUNTED else total
-        return replace(answer, body=b'%b,"total":%b}' % (answer.body[:-1], encode(told)))
+        shown_total = f"{MOST_COUNTED}+" if total > MOST_COUNTED else total
+        return replace(answer, body=b'%b,"total":%b}' % (answer.body[:-1], encode(shown_total)))
 
     async def _entries(self, asked: "_Asked", entries: kernel.Entries) -> Found:
         page, table, place = asked.page, entries.table, self._place(asked)
@@ -266,18 +266,18 @@ class QueryRunner:
         after = tuple(msgspec.convert(v, hints[c]) for v, c in zip(last, by, strict=False))
         wanted = RowQuery(where, tuple(compared), by, newest_first=not entries.by, after=after)
         found = await self._store.entries(table, wanted, page.limit + 1)
-        kept = [replace(row, **dict.fromkeys(concealed)) for row in found[: page.limit]]
+        items = [replace(row, **dict.fromkeys(concealed)) for row in found[: page.limit]]
         more = len(found) > page.limit
-        last = encode([getattr(kept[-1], column) for column in by]).decode() if more else None
-        return self._page(asked, [encode(row) for row in kept], last)
+        last = encode([getattr(items[-1], column) for column in by]).decode() if more else None
+        return self._page(asked, [encode(row) for row in items], last)
 
     def _listed(self, asked: "_Asked", found: Sequence[Any]) -> Found:
         place, limit = self._place(asked), asked.page.limit
         names = [str(getattr(row, row.__struct_fields__[0])) for row in found]
         begin = names.index(place) + 1 if place in names else 0
-        kept = found[begin : begin + limit]
+        items = found[begin : begin + limit]
         last = names[begin + limit - 1] if begin + limit < len(found) else None
-        return self._page(asked, [encode(row) for row in kept], last)
+        return self._page(asked, [encode(row) for row in items], last)
 
     def _place(self, asked: "_Asked") -> str | None:
         cursor = asked.page.cursor

@@ -55,7 +55,7 @@ class RowFold:
 
     def facets(self, row: Row) -> list[str]:
         """Return the properties that filters compare."""
-        # Sorted: a set remembers how it was built, and rows built anew must equal the old ones.
+        # Sorted: a set remembers how it was built, and rebuilt rows must equal the old ones.
         return sorted(self.view.facets_of(row.state))
 
     def marks(self, id: UUID, row: Row, facets: Sequence[str]) -> set[str]:

@@ -36,7 +36,7 @@ class CommandSender:
         """Carry out one command as this principal; an event may be named as its cause."""
         return (await self.send_together([command], as_, caused_by, correlation_id))[0]
 
-    async def go_on(
+    async def send_admitted(
         self, command: Command, admitted: Admitted, requested: Envelope
     ) -> CommandResult:
         """Carry out one command on behalf of an admitted call; its events name that command."""

@@ -36,7 +36,7 @@ SNAPSHOT_EVERY = 64
 SNAPSHOT_BYTES = 16_384
 """A snapshot is due after `SNAPSHOT_EVERY` events, and that many more for each `SNAPSHOT_BYTES`
 it is large: however large it grows, snapshots add little to what the events themselves take."""
-KEPT_EVERY = 20
+STORED_EVERY = 20
 """Pages of a long stream after which its reader stores a snapshot."""
 
 
@@ -84,7 +84,7 @@ class Session:
         self.token_ends_at: datetime | None = None
         self._permits: Permits | None = None
         self.caller_reads: Permits | None = None
-        """For a command: the scope of the reads that its caller may make beside it."""
+        """For a command: the scope of the reads that its caller may make with it."""
         self.caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
         self.previews: Previews | None = None
         self.seen: list[tuple[str, UUID, int]] = []
@@ -110,18 +110,18 @@ class Session:
         decided = self._decided.get((of.name, id), ()) if id else ()
         if id is None or not (loaded.events or loaded.snapshot or decided):
             raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}.")
-        stream, kept = (of.name, id), loaded.snapshot
-        if kept and kept.version < of.snapshots_from:
-            # The service keeps none of so short a stream. Whoever wrote this one is not believed.
-            loaded, kept = (await self._store.load([stream])).get(stream, LoadedStream()), None
-        state, version = (self._codec.restore(of, kept), kept.version) if kept else (None, 0)
-        size, snapshot_version = len(kept.state) if kept else 0, version
+        stream, stored = (of.name, id), loaded.snapshot
+        if stored and stored.version < of.snapshots_from:
+            # The service stores none of so short a stream, so this one is not trusted.
+            loaded, stored = (await self._store.load([stream])).get(stream, LoadedStream()), None
+        state, version = (self._codec.restore(of, stored), stored.version) if stored else (None, 0)
+        size, snapshot_version = len(stored.state) if stored else 0, version
         events, pages = loaded.events, 0
         while events:
             state = self._codec.fold(of, events, state, version)
             version, pages = version + len(events), pages + 1
-            if pages % KEPT_EVERY == 0:
-                # Should this take longer than a call may, the next one goes on from here.
+            if pages % STORED_EVERY == 0:
+                # Should this take longer than a call may, the next one continues from here.
                 await self._keep(stream, state, version)
             events = await self._after(stream, events)
         if pages > 1:

@@ -107,7 +107,7 @@ class NewSnapshot(NamedTuple):
     snapshot: Snapshot
 
 
-class KeptSnapshot(Record):
+class StoredSnapshot(Record):
     """A snapshot as it is stored, with its owner and the principal of the first event."""
 
     stream: Stream
@@ -193,7 +193,7 @@ class AlreadyAnsweredError(Exception):
 
 
 class KeyTakenError(Exception):
-    """Another holder has the key of a row beside the streams."""
+    """Another holder has the key of a row next to the streams."""
 
     def __init__(self, insert: kernel.Insert) -> None:
         super().__init__(insert.table.name)

@@ -1,4 +1,4 @@
-"""What a refusal may tell of objects that the caller may not read: their ids and kinds."""
+"""What a refusal may show of objects that the caller may not read: their ids and kinds."""
 
 from collections.abc import Mapping, Sequence, Set
 from inspect import cleandoc
@@ -8,7 +8,7 @@ from beamkeep.kernel import NOT_SHOWN, Record, Refusal, replace
 
 from .store import Stream
 
-TOLD = frozenset({"axis", "check", "checks", "must_be"})
+DECLARED = frozenset({"axis", "check", "checks", "must_be"})
 """Facts that are declared and not read from an object."""
 
 
@@ -16,24 +16,24 @@ def withhold(refusal: Refusal, readable: Set[Stream], hidden: Set[Stream]) -> No
     """Take from a refusal what it may quote of hidden objects that were read for it."""
     if not hidden:
         return
-    told = refusal.facts
-    kept = {name: value for name, value in told.items() if _is_told(name)}
-    if "facts" in told:
-        facts = [_fact(each, readable) for each in cast("Sequence[object]", told["facts"])]
+    members = refusal.facts
+    rest = {name: value for name, value in members.items() if _is_shown(name)}
+    if "facts" in members:
+        facts = [_fact(each, readable) for each in cast("Sequence[object]", members["facts"])]
         shown = [fact for fact in facts if fact is not None]
         # The way to clear a check follows from the states in its facts.
-        is_whole = shown == [*cast("Sequence[object]", told["facts"])]
-        kept |= {"facts": shown, "cleared_by": told.get("cleared_by", ()) if is_whole else ()}
-    refusal.facts = kept
+        is_whole = shown == [*cast("Sequence[object]", members["facts"])]
+        rest |= {"facts": shown, "cleared_by": members.get("cleared_by", ()) if is_whole else ()}
+    refusal.facts = rest
     refusal.args = (cleandoc(type(refusal).__doc__ or ""),)
 
 
-def _is_told(name: str) -> bool:
-    return name in TOLD or name.endswith(("_id", "_ids"))
+def _is_shown(name: str) -> bool:
+    return name in DECLARED or name.endswith(("_id", "_ids"))
 
 
 def _fact(fact: object, readable: Set[Stream]) -> Record | None:
-    """Return a fact as it may be told."""
+    """Return a fact as it may be shown."""
     if not isinstance(fact, Record):
         return None
     values = {name: getattr(fact, name) for name in fact.__struct_fields__}

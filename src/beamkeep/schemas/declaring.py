@@ -189,8 +189,8 @@ def _values(value: Json, node: JsonObject) -> str | None:
         return "must be a list of 1 to 200 values"
     if not all(isinstance(one, str | int | float) for one in value):
         return "must list only texts, numbers and booleans"
-    told_apart = {(type(one), one) if not is_number(one) else exact(one) for one in value}
-    return None if len(told_apart) == len(value) else "must list each value once"
+    distinct = {(type(one), one) if not is_number(one) else exact(one) for one in value}
+    return None if len(distinct) == len(value) else "must list each value once"
 
 
 def _pattern(value: Json, node: JsonObject) -> str | None:

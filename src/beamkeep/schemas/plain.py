@@ -20,7 +20,7 @@ MARKS = re.compile(
 
 def require_few(text: bytes, refusal: type[Refusal]) -> None:
     """Refuse a JSON text with too many names and values, without making any of them."""
-    # Counting bytes takes a microsecond; only then are those within texts told apart.
+    # Counting bytes takes a microsecond; only then are those within texts distinguished.
     if sum([text.count(each) for each in b",:[{"]) > MAX_VALUES and MARKS.match(text):
         raise refusal(TOO_MANY)
 

@@ -177,13 +177,13 @@ def _described(
 
 def _extension(endpoint: Endpoint) -> SchemaObject:
     """Return what a button of an operation says, which aggregate it changes, and how."""
-    told: SchemaObject = {"title": title_of(endpoint), "aggregate": endpoint.aggregate.name}
-    told["kind"] = _kind(endpoint)
+    extension: SchemaObject = {"title": title_of(endpoint), "aggregate": endpoint.aggregate.name}
+    extension["kind"] = _kind(endpoint)
     if isinstance(endpoint, Question) and endpoint.composed_of:
-        told["composed_of"] = sorted(endpoint.composed_of)
+        extension["composed_of"] = sorted(endpoint.composed_of)
     if isinstance(endpoint, Operation):
-        told["destructive"] = endpoint.destructive
-        told["moves"] = [
+        extension["destructive"] = endpoint.destructive
+        extension["moves"] = [
             {
                 "axis": move.axis.name,
                 "from": move.axis.words(*move.sources),
@@ -193,7 +193,7 @@ def _extension(endpoint: Endpoint) -> SchemaObject:
             }
             for move in moves_of(endpoint, endpoint.aggregate.axes)
         ]
-    return told
+    return extension
 
 
 def _kind(endpoint: Endpoint) -> str:
@@ -227,12 +227,12 @@ def _outcomes(operation: Operation, reply: SchemaObject, proposable: bool) -> Sc
         answers["202"] = _answer(proposed, ref("schemas", "Proposed"), "Location", *headers)
     if issubclass(kind, kernel.Accepted):
         accepted = exactly(own | reply, **warnings) if own or reply else None
-        told = "Accepted: a worker does the work later."
+        text = "Accepted: a worker does the work later."
         if proposable:
-            told = f"{told} {proposed}"
+            text = f"{text} {proposed}"
             # A document cannot say that a body is sometimes empty.
             accepted = accepted and {"anyOf": [accepted, ref("schemas", "Proposed")]}
-        answers["202"] = _answer(told, accepted, *(("Location",) if accepted else ()), *headers)
+        answers["202"] = _answer(text, accepted, *(("Location",) if accepted else ()), *headers)
     elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)
         answers["201"] = _answer("Created.", created, "Location", *headers)

@@ -35,11 +35,11 @@ def _inlined(value: Any, definitions: Mapping[str, Any]) -> Any:
         return value
     schema = cast("dict[str, Any]", value)
     # A property may also be called title; then its value is a schema and not a text.
-    kept = {
+    members = {
         key: each if key in LITERAL else _inlined(each, definitions)
         for key, each in schema.items()
         if key != "$ref" and not (key == "title" and isinstance(each, str))
         if not (key == "discriminator" and "propertyName" in each)
     }
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    return {**_inlined(definitions[name], definitions), **kept} if name else kept
+    return {**_inlined(definitions[name], definitions), **members} if name else members

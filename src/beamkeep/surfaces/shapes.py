@@ -107,11 +107,11 @@ class ApiSchemas:
         self._named: SchemaObject = FIXED_SCHEMAS | rest.get("$defs", {})
 
     def arguments(self, endpoint: Endpoint) -> SchemaObject:
-        """Return what a call accepts, in its path and beside it."""
+        """Return what a call accepts, in its path and in addition to it."""
         return self._whole(f"{endpoint.name} arguments")
 
     def reply(self, operation: Operation) -> SchemaObject:
-        """Return the properties that an operation answers beside the id of a new object."""
+        """Return the properties that an operation answers in addition to the id of a new object."""
         return self._properties(operation, "reply") | self._properties(operation, "joined")
 
     def answer(self, question: Question) -> SchemaObject:

@@ -123,12 +123,12 @@ class Mcp(Calling):
         surface_id: str | None = None,
         proposal_note: str | None = None,
     ) -> SurfaceAnswer:
-        beside = {
+        options = {
             "idempotency_key": idempotency_key,
             "if_match": if_match,
             "proposal_note": proposal_note,
         }
-        given = {**arguments, **{n: v for n, v in beside.items() if v is not None}}
+        given = {**arguments, **{n: v for n, v in options.items() if v is not None}}
         if dry_run:
             given["dry_run"] = True
         answer = await self.http.post(

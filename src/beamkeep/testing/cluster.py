@@ -145,7 +145,7 @@ class Cluster:
                 os.kill(child, signal.SIGSTOP)
         await_paused(children)
 
-    def go_on(self) -> None:
+    def unpause(self) -> None:
         """Resume a paused server."""
         process = self._running()
         for pid in (*_children(process.pid), process.pid):

@@ -69,11 +69,11 @@ class IocRecord:
     fields: Mapping[str, float | str] = field(default_factory=dict[str, float | str])
     """Fields of the record, such as `DISP`, and further arguments of `kind`."""
     slow: bool = False
-    """Whether a put is confirmed only when the IOC is told to release it."""
+    """Whether a put is confirmed only when the IOC is asked to release it."""
 
 
 class ServerProcess:
-    """A program that serves channels, running until it is told otherwise.
+    """A program that serves channels, running until it is stopped.
 
     The program reads one JSON array a line, the first when it starts, and answers `done` to each.
     """
@@ -127,7 +127,7 @@ class ServerProcess:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:
-        """Let a frozen server go on."""
+        """Let a frozen server continue."""
         self._running().send_signal(signal.SIGCONT)
 
     def kill(self) -> None:

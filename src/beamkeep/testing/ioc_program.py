@@ -1,4 +1,4 @@
-"""The program of the IOC's own process: makes the records it is told to, then does as it is told.
+"""The program of the IOC's own process: makes its records, then obeys each line.
 
 One JSON array a line comes in, and `done` goes out for each; the end of input is its end.
 """
@@ -58,7 +58,7 @@ def main() -> None:
             case ["field", name, field, value]:
                 records[name].set_field(field, value)
             case ["release"]:
-                # Whoever waits is woken, and the next put waits again.
+                # The puts that wait are woken, and the next put waits again.
                 dispatcher.loop.call_soon_threadsafe(released.set)
                 dispatcher.loop.call_soon_threadsafe(released.clear)
             case unknown:

@@ -99,8 +99,8 @@ class LocalDeployment:
                 program.kill()
             out.seek(0)
             error.seek(0)
-            told = out.read().decode(), error.read().decode()
-        return subprocess.CompletedProcess(arguments, code, *told)
+            output = out.read().decode(), error.read().decode()
+        return subprocess.CompletedProcess(arguments, code, *output)
 
     def start(self) -> Program:
         """Start `serve`, which may not answer yet."""

@@ -70,7 +70,7 @@ class AdminClient:
         return await self(name, arguments, subject=ACCOUNT)
 
     async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
-        """Append the first event of a stream, or write a row beside the streams."""
+        """Append the first event of a stream, or write a row next to the streams."""
         await self._store.append(on_record(part))
 
     async def facility(self, code: str) -> str:
@@ -138,7 +138,7 @@ async def prepared_service(
     def sessions() -> Session:
         return service.sessions()
 
-    sown = await prepare(store, lists, ADMIN, open_for_development=False, facts=facts)
+    prepared = await prepare(store, lists, ADMIN, open_for_development=False, facts=facts)
     roots = DataRoots([data_root()], owned=[Path(each) for each in facts.data_places.owners])
     reader = ScanReader(roots, 5, most_hashed=1 << 30)
     service = compose(
@@ -152,7 +152,7 @@ async def prepared_service(
         clock=clock,
         outside={ReadScanFile: ScanStep(reader, store), SignMessage: SIGNING},
     )
-    if sown:
+    if prepared:
         await let_callers_in(AdminClient(service, store), ISSUER)
     return service
 

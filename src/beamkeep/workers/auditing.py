@@ -55,7 +55,7 @@ from beamkeep.contexts.trust.surface import SURFACE_CONTROL
 from beamkeep.contexts.trust.visit import visits
 from beamkeep.kernel import CLAIMS, Aggregate, Insert, Record, Table
 from beamkeep.runtime.codec import BrokenStreamError, Codec
-from beamkeep.runtime.store import KeptSnapshot, StoredEvent, Stream
+from beamkeep.runtime.store import StoredEvent, StoredSnapshot, Stream
 
 SEEDS = "seed"
 """The scope of the claims that remember seeds; they have no holder and no stream."""
@@ -102,7 +102,7 @@ class Ledger(Protocol):
         """Yield the claims in none of these scopes."""
         ...
 
-    def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[KeptSnapshot]:
+    def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[StoredSnapshot]:
         """Yield the snapshots of these folds, with the principal of the first event of each."""
         ...
 

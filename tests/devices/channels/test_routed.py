@@ -82,7 +82,7 @@ async def test_an_address_of_the_simulator_starts_at_zero_and_takes_its_type_fro
     assert simulator.writes == [("new", "in")]
 
 
-async def test_the_simulator_raises_what_it_is_told_to():
+async def test_the_simulator_raises_the_error_it_was_given():
     simulator = ChannelSimulator()
     simulator.errors["x"] = ControlTimeoutError("late", sent=True)
     with pytest.raises(ControlTimeoutError):

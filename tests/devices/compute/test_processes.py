@@ -305,7 +305,7 @@ DOWN = "sbatch: error: Batch job submission failed: Socket timed out on send/rec
 @pytest.mark.parametrize(
     ("told", "error"), [(REFUSED, ComputeSubmitRejectedError), (DOWN, ComputeNotAvailableError)]
 )
-async def test_a_refused_job_is_told_from_a_silent_controller(
+async def test_a_refused_job_is_distinguished_from_a_silent_controller(
     answers: Path, tmp_path: Path, told: str, error: type[ComputeError]
 ):
     stand_in(answers, "sbatch", "", 1, told)

@@ -191,7 +191,7 @@ def test_a_file_overwritten_with_other_bytes_is_a_dead_letter(site: Site, folder
     assert "DistributionAlreadyExistsError" in told
 
 
-def test_values_come_from_the_path_and_from_a_file_beside(
+def test_values_come_from_the_path_and_from_a_file_next_to_it(
     site: Site, folder: Path, tmp_path: Path, opened: Open
 ):
     path = scan(folder, f"{site.camera_id}.nx")

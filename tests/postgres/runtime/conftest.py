@@ -13,7 +13,7 @@ from beamkeep.testing.postgres import ARRANGED, Deployed, emptied, fresh_databas
 from beamkeep.testing.service import AdminClient, memory_service
 
 
-class Kept(NamedTuple):
+class Hosted(NamedTuple):
     """A service prepared as a fresh deployment is, and its store."""
 
     service: Service
@@ -41,12 +41,12 @@ def place(request: pytest.FixtureRequest) -> Database | None:
 
 
 @pytest.fixture
-async def kept(place: Database | None) -> AsyncGenerator[Kept]:
+async def hosted(place: Database | None) -> AsyncGenerator[Hosted]:
     if place is None:
-        yield Kept(*await memory_service())
+        yield Hosted(*await memory_service())
         return
     async with postgres_service(place) as deployed:
-        yield Kept(deployed.service, deployed.store)
+        yield Hosted(deployed.service, deployed.store)
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ async def test_only_events_of_the_principal_and_type_since_the_time_are_counted(
     assert await counted(me, "ActorRegistered", between + timedelta(hours=1)) == 0
 
 
-async def test_the_clock_of_the_log_goes_on(logged: Logged):
+async def test_the_clock_of_the_log_continues(logged: Logged):
     before = await logged.log.now()
     await logged.actor()
     assert await logged.log.now() > before

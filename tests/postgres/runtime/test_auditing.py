@@ -135,7 +135,7 @@ async def test_a_standing_that_was_changed_past_the_service_is_found(audited: Au
     assert len(await audited.found()) == 3
 
 
-async def test_a_login_that_was_written_past_the_service_is_found_and_its_subject_not_told(
+async def test_a_login_that_was_written_past_the_service_is_found_and_its_subject_not_shown(
     audited: Audited,
 ):
     otto = await enrol(audited.service, "otto")
@@ -193,7 +193,7 @@ async def test_a_stream_that_cannot_be_read_is_named(audited: Audited):
     assert all(line.startswith(f"The stream Actor {NOBODY} cannot be read") for line in told)
 
 
-async def test_what_stands_beside_a_subscription_is_compared_without_its_secrets(audited: Audited):
+async def test_the_row_of_a_subscription_is_compared_without_its_secrets(audited: Audited):
     do = AdminClient(audited.service, audited.store)
     arguments = await EXAMPLES["register_subscription"](do)
     id = UUID((await do("register_subscription", arguments))["subscription_id"])

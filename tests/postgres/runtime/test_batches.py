@@ -101,7 +101,7 @@ EACH = pytest.mark.parametrize("kind", [INFERENCES, OBSERVATIONS], ids=["decisio
 
 
 @EACH
-async def test_a_batch_sent_again_is_kept_once(do: AdminClient, kind: Kind):
+async def test_a_batch_sent_again_is_stored_once(do: AdminClient, kind: Kind):
     sent = await kind.example(do)
     assert await do(kind.append, sent) == {"appended_count": 2, "duplicate_count": 0}
     more = {**sent["entries"][0], kind.entry_id: str(uuid4())}
@@ -161,7 +161,7 @@ async def test_entries_are_listed_as_they_happened_with_all_that_was_sent(
 
 
 @EACH
-async def test_a_logbook_entry_sent_again_is_kept_once(do: AdminClient, kind: Kind):
+async def test_a_logbook_entry_sent_again_is_stored_once(do: AdminClient, kind: Kind):
     entry = await EXAMPLES[kind.logbook](do)
     for _ in range(2):
         assert await do(kind.logbook, entry) == {"entry_id": entry["entry_id"]}

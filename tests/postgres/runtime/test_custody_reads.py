@@ -96,7 +96,7 @@ async def custody(place: Database | None) -> AsyncGenerator[Custody]:
     await connections.close()
 
 
-async def test_a_dataset_is_listed_by_how_well_it_is_kept(custody: Custody):
+async def test_a_dataset_is_listed_by_how_well_it_is_preserved(custody: Custody):
     nvme, tape = await custody.storage("nvme"), await custody.storage("tape")
     lost, met = await custody.dataset(), await custody.dataset(nvme)
     spare, below = await custody.dataset(nvme, tape), await custody.dataset()
@@ -235,7 +235,7 @@ async def test_a_report_is_of_a_storage_or_of_an_address(custody: Custody):
         await custody.ask("get_custody_report", supply_id=str(uuid4()))
 
 
-async def test_who_sees_only_its_own_is_told_of_no_others_datasets(custody: Custody):
+async def test_a_caller_who_sees_only_its_own_is_shown_no_others_datasets(custody: Custody):
     reads = ("list_custody", "get_custody_summary", "get_custody_report", "register_dataset")
     await enrol(custody.service, "otto", *reads, scope="Own")
     nvme = await custody.storage("nvme")

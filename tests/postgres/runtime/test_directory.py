@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 from tests.support.examples import EXAMPLES
-from tests.support.kept import Kept, kept_on
+from tests.support.hosted import Hosted, hosted_on
 
 from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.postgres.connections import Connections
@@ -49,23 +49,23 @@ UNNAMED = {"actor", "acquisition", "attestation", "credential", "permit", "seal"
 
 
 @pytest.fixture
-async def kept(place: Database | None) -> AsyncGenerator[Kept]:
-    async with kept_on(place) as kept:
-        yield kept
+async def hosted(place: Database | None) -> AsyncGenerator[Hosted]:
+    async with hosted_on(place) as hosted:
+        yield hosted
 
 
-async def ask(kept: Kept, name: str, subject: str | None = None, **arguments: Any) -> Any:
-    await kept.catch_up()
-    return json.loads((await call(kept.service, name, arguments, subject)).body)
+async def ask(hosted: Hosted, name: str, subject: str | None = None, **arguments: Any) -> Any:
+    await hosted.catch_up()
+    return json.loads((await call(hosted.service, name, arguments, subject)).body)
 
 
-async def found(kept: Kept, q: str, subject: str | None = None, **more: Any) -> list[str]:
+async def found(hosted: Hosted, q: str, subject: str | None = None, **more: Any) -> list[str]:
     """The names that a search finds."""
-    return [item["name"] for item in (await ask(kept, "search", subject, q=q, **more))["items"]]
+    return [item["name"] for item in (await ask(hosted, "search", subject, q=q, **more))["items"]]
 
 
-async def zones(kept: Kept, *names: str, subject: str | None = None) -> list[str]:
-    made = [await call(kept.service, "define_zone", {"name": name}, subject) for name in names]
+async def zones(hosted: Hosted, *names: str, subject: str | None = None) -> list[str]:
+    made = [await call(hosted.service, "define_zone", {"name": name}, subject) for name in names]
     return [str(each.id) for each in made]
 
 
@@ -73,34 +73,34 @@ async def zones(kept: Kept, *names: str, subject: str | None = None) -> list[str
 
 
 async def test_a_name_is_found_exactly_then_by_its_beginning_then_by_a_part_the_shorter_first(
-    kept: Kept,
+    hosted: Hosted,
 ):
-    await zones(kept, "A foam", "Foam 2", "Foam", "Foam 17", "Large foam cell", "Other")
+    await zones(hosted, "A foam", "Foam 2", "Foam", "Foam 17", "Large foam cell", "Other")
     expected = ["Foam", "Foam 2", "Foam 17", "A foam", "Large foam cell"]
-    assert await found(kept, "foam") == expected
-    assert await found(kept, "foam", limit=2) == expected[:2]
-    assert await found(kept, "fo") == expected[:3], "a part has three characters"
-    assert await found(kept, "nothing of the kind") == []
+    assert await found(hosted, "foam") == expected
+    assert await found(hosted, "foam", limit=2) == expected[:2]
+    assert await found(hosted, "fo") == expected[:3], "a part has three characters"
+    assert await found(hosted, "nothing of the kind") == []
 
 
 @pytest.mark.parametrize("q", ["ÉTALON", "etalon", "  Étalon  ", "e\u0301talon"])
-async def test_case_accents_and_blanks_around_do_not_count(kept: Kept, q: str):
-    await zones(kept, "Étalon")
-    assert await found(kept, q) == ["Étalon"]
+async def test_case_accents_and_blanks_around_do_not_count(hosted: Hosted, q: str):
+    await zones(hosted, "Étalon")
+    assert await found(hosted, q) == ["Étalon"]
 
 
 @pytest.mark.parametrize("q", ["50%", "a_b", "c\\d", "%", "_", "\\"])
-async def test_signs_of_patterns_are_signs_like_others(kept: Kept, q: str):
-    await zones(kept, "50% duty", "a_b", "axb", "c\\d", "500 duty")
-    assert all(q in name for name in await found(kept, q))
-    assert len(await found(kept, q)) == (len(q) > 1)
+async def test_signs_of_patterns_are_signs_like_others(hosted: Hosted, q: str):
+    await zones(hosted, "50% duty", "a_b", "axb", "c\\d", "500 duty")
+    assert all(q in name for name in await found(hosted, q))
+    assert len(await found(hosted, q)) == (len(q) > 1)
 
 
-async def test_an_object_is_told_with_its_kind_its_status_and_where_it_is_read(kept: Kept):
+async def test_an_object_is_listed_with_its_kind_its_status_and_where_it_is_read(hosted: Hosted):
     facility = {"code": "north", "name": "North hall", "kind": "Area"}
-    site = (await ask(kept, "list_facilities"))["items"][0]["facility_id"]
-    made = await call(kept.service, "register_facility", {**facility, "parent_id": site})
-    told = await ask(kept, "search", q="north hall")
+    site = (await ask(hosted, "list_facilities"))["items"][0]["facility_id"]
+    made = await call(hosted.service, "register_facility", {**facility, "parent_id": site})
+    told = await ask(hosted, "search", q="north hall")
     assert told["items"] == [
         {
             "id": str(made.id),
@@ -110,123 +110,123 @@ async def test_an_object_is_told_with_its_kind_its_status_and_where_it_is_read(k
             "link": f"/federation/facilities/{made.id}",
         }
     ]
-    assert await found(kept, "north", kind=["Facility"]) == ["North hall"]
-    assert await found(kept, "north", kind=["Zone"]) == []
+    assert await found(hosted, "north", kind=["Facility"]) == ["North hall"]
+    assert await found(hosted, "north", kind=["Zone"]) == []
 
 
-async def test_an_object_is_found_by_its_keywords_a_whole_one_first(kept: Kept):
-    await EXAMPLES["list_facilities"](kept.do)
-    site = (await ask(kept, "list_facilities"))["items"][0]["facility_id"]
+async def test_an_object_is_found_by_its_keywords_a_whole_one_first(hosted: Hosted):
+    await EXAMPLES["list_facilities"](hosted.do)
+    site = (await ask(hosted, "list_facilities"))["items"][0]["facility_id"]
     for code, name in (("hall-1", "North"), ("hall-12", "Sky")):
         area = {"code": code, "name": name, "kind": "Area", "parent_id": site}
-        await call(kept.service, "register_facility", area)
-    assert await found(kept, "hall-1") == ["North", "Sky"]
+        await call(hosted.service, "register_facility", area)
+    assert await found(hosted, "hall-1") == ["North", "Sky"]
 
 
-async def test_an_object_is_found_by_the_end_of_its_id(kept: Kept):
-    (id,) = await zones(kept, "Hutch")
+async def test_an_object_is_found_by_the_end_of_its_id(hosted: Hosted):
+    (id,) = await zones(hosted, "Hutch")
     for q in (id, id[-6:], id[-8:], id[-12:], id[-13:], id.upper()):
-        assert await found(kept, q) == ["Hutch"], q
+        assert await found(hosted, q) == ["Hutch"], q
     wrong = ("0" if id[-14] != "0" else "1") + id[-12:]
-    assert await found(kept, wrong) == []
+    assert await found(hosted, wrong) == []
 
 
-async def test_a_changed_object_is_found_as_it_is_now(kept: Kept):
-    mount = (await kept.do("register_mount", {"slot_code": "hutch-a-01"}))["mount_id"]
-    told = await ask(kept, "search", q="hutch-a-01")
+async def test_a_changed_object_is_found_as_it_is_now(hosted: Hosted):
+    mount = (await hosted.do("register_mount", {"slot_code": "hutch-a-01"}))["mount_id"]
+    told = await ask(hosted, "search", q="hutch-a-01")
     assert told["items"][0]["status"] == "Active"
-    await call(kept.service, "decommission_mount", {"mount_id": mount, "reason": "moved"})
-    told = await ask(kept, "search", q="hutch-a-01")
+    await call(hosted.service, "decommission_mount", {"mount_id": mount, "reason": "moved"})
+    told = await ask(hosted, "search", q="hutch-a-01")
     assert told["items"][0]["status"] == "Decommissioned"
 
 
 @pytest.mark.parametrize("wrong", [{"q": ""}, {"q": "x" * 201}, {"q": "x", "limit": 51}, {}])
-async def test_a_search_of_another_shape_is_refused(kept: Kept, wrong: dict[str, Any]):
+async def test_a_search_of_another_shape_is_refused(hosted: Hosted, wrong: dict[str, Any]):
     with pytest.raises(MalformedRequestError):
-        await ask(kept, "search", **wrong)
+        await ask(hosted, "search", **wrong)
 
 
 # Who sees what
 
 
-async def test_a_kind_is_shown_to_those_who_may_get_it(kept: Kept):
-    await enrol(kept.service, "otto", "search", "resolve_names", "get_conduit")
-    (zone,) = await zones(kept, "Entry hall")
-    assert "Entry hall" in await found(kept, "entry")
-    assert await found(kept, "entry", "otto") == ["Entry"], "the conduit, not the zone"
+async def test_a_kind_is_shown_to_those_who_may_get_it(hosted: Hosted):
+    await enrol(hosted.service, "otto", "search", "resolve_names", "get_conduit")
+    (zone,) = await zones(hosted, "Entry hall")
+    assert "Entry hall" in await found(hosted, "entry")
+    assert await found(hosted, "entry", "otto") == ["Entry"], "the conduit, not the zone"
     both = [zone, str(seeded.ENTRY)]
-    named = (await ask(kept, "resolve_names", "otto", id=both))["items"]
+    named = (await ask(hosted, "resolve_names", "otto", id=both))["items"]
     assert [each["kind"] for each in named] == ["Conduit"]
 
 
-async def test_those_who_see_their_own_find_and_name_their_own(kept: Kept):
-    otto = await enrol(kept.service, "otto", "define_zone", "search", "resolve_names")
-    await permit(kept.service, otto, "get_zone", scope="Own")
-    ids = await zones(kept, "Ours 1") + await zones(kept, "Ours 2", subject="otto")
-    assert await found(kept, "ours") == ["Ours 1", "Ours 2"]
+async def test_those_who_see_their_own_find_and_name_their_own(hosted: Hosted):
+    otto = await enrol(hosted.service, "otto", "define_zone", "search", "resolve_names")
+    await permit(hosted.service, otto, "get_zone", scope="Own")
+    ids = await zones(hosted, "Ours 1") + await zones(hosted, "Ours 2", subject="otto")
+    assert await found(hosted, "ours") == ["Ours 1", "Ours 2"]
     for q in ("ours", "ours 2", "rs 2"):
-        assert await found(kept, q, "otto") == ["Ours 2"]
-    named = (await ask(kept, "resolve_names", "otto", id=ids))["items"]
+        assert await found(hosted, q, "otto") == ["Ours 2"]
+    named = (await ask(hosted, "resolve_names", "otto", id=ids))["items"]
     assert [each["name"] for each in named] == ["Ours 2"]
 
 
-async def test_own_objects_of_one_kind_and_all_of_another_are_found_together(kept: Kept):
-    otto = await enrol(kept.service, "otto", "define_zone", "search", "get_conduit")
-    await permit(kept.service, otto, "get_zone", scope="Own")
-    await zones(kept, "Entry 1")
-    await zones(kept, "Entry 2", subject="otto")
-    assert await found(kept, "entry", "otto") == ["Entry", "Entry 2"]
+async def test_own_objects_of_one_kind_and_all_of_another_are_found_together(hosted: Hosted):
+    otto = await enrol(hosted.service, "otto", "define_zone", "search", "get_conduit")
+    await permit(hosted.service, otto, "get_zone", scope="Own")
+    await zones(hosted, "Entry 1")
+    await zones(hosted, "Entry 2", subject="otto")
+    assert await found(hosted, "entry", "otto") == ["Entry", "Entry 2"]
 
 
 # Naming
 
 
-async def test_ids_are_named_and_what_is_no_object_is_left_out(kept: Kept):
-    ids = await zones(kept, "A", "B")
-    named = (await ask(kept, "resolve_names", id=[*ids, str(uuid4())]))["items"]
+async def test_ids_are_named_and_what_is_no_object_is_left_out(hosted: Hosted):
+    ids = await zones(hosted, "A", "B")
+    named = (await ask(hosted, "resolve_names", id=[*ids, str(uuid4())]))["items"]
     assert {each["id"]: each["name"] for each in named} == dict(zip(ids, "AB", strict=True))
 
 
-async def test_an_actor_is_named_by_its_profile_as_it_is_now(kept: Kept):
-    otto = str(await enrol(kept.service, "otto"))
+async def test_an_actor_is_named_by_its_profile_as_it_is_now(hosted: Hosted):
+    otto = str(await enrol(hosted.service, "otto"))
 
     async def name() -> list[str]:
-        named = (await ask(kept, "resolve_names", id=[otto]))["items"]
+        named = (await ask(hosted, "resolve_names", id=[otto]))["items"]
         return [each["name"] for each in named]
 
     assert await name() == ["otto"]
-    assert await found(kept, "otto") == [], "people are not in the directory"
-    await call(kept.service, "forget_actor", {"actor_id": otto})
+    assert await found(hosted, "otto") == [], "people are not in the directory"
+    await call(hosted.service, "forget_actor", {"actor_id": otto})
     assert await name() == ["<deleted user>"]
 
 
-async def test_actors_are_named_to_those_who_may_get_them(kept: Kept):
-    otto = await enrol(kept.service, "otto", "resolve_names", "register_actor")
-    olga = await enrol(kept.service, "olga")
+async def test_actors_are_named_to_those_who_may_get_them(hosted: Hosted):
+    otto = await enrol(hosted.service, "otto", "resolve_names", "register_actor")
+    olga = await enrol(hosted.service, "olga")
     both = [str(otto), str(olga)]
 
     async def names() -> list[str]:
-        named = (await ask(kept, "resolve_names", "otto", id=both))["items"]
+        named = (await ask(hosted, "resolve_names", "otto", id=both))["items"]
         return sorted(each["name"] for each in named)
 
     assert await names() == []
-    await permit(kept.service, otto, "get_actor", scope="Own")
+    await permit(hosted.service, otto, "get_actor", scope="Own")
     assert await names() == ["otto"]
-    await permit(kept.service, otto, "get_actor")
+    await permit(hosted.service, otto, "get_actor")
     assert await names() == ["olga", "otto"]
 
 
-async def test_every_answer_has_the_names_of_its_ids_where_they_are_asked_for(kept: Kept):
-    source, target = await zones(kept, "Source", "Target")
+async def test_every_answer_has_the_names_of_its_ids_where_they_are_asked_for(hosted: Hosted):
+    source, target = await zones(hosted, "Source", "Target")
     conduit = {"name": "Between", "source_zone_id": source, "target_zone_id": target}
-    id = str((await call(kept.service, "define_conduit", conduit)).id)
+    id = str((await call(hosted.service, "define_conduit", conduit)).id)
     for name, about in (
         ("get_conduit", {"conduit_id": id}),
         ("get_conduit_history", {"conduit_id": id}),
         ("list_conduits", {"source_zone_id": source}),
     ):
-        plain = await ask(kept, name, **about)
-        told = await ask(kept, name, **about, names=True)
+        plain = await ask(hosted, name, **about)
+        told = await ask(hosted, name, **about, names=True)
         names, more = told.pop("names"), told.pop("names_more")
         assert (told, more) == (plain, False)
         assert {names[each]["name"] for each in (source, target, id)} == {
@@ -242,24 +242,24 @@ async def test_every_answer_has_the_names_of_its_ids_where_they_are_asked_for(ke
         }
 
 
-async def test_a_cursor_goes_on_with_names_or_without(kept: Kept):
-    await zones(kept, "A", "B")
-    cursor = (await ask(kept, "list_zones", limit=1))["next_cursor"]
-    page = await ask(kept, "list_zones", limit=1, cursor=cursor, names=True)
+async def test_a_cursor_continues_with_names_or_without(hosted: Hosted):
+    await zones(hosted, "A", "B")
+    cursor = (await ask(hosted, "list_zones", limit=1))["next_cursor"]
+    page = await ask(hosted, "list_zones", limit=1, cursor=cursor, names=True)
     assert page["items"][0]["zone_id"] in page["names"]
 
 
-async def test_at_most_so_many_names_are_told(kept: Kept, monkeypatch: pytest.MonkeyPatch):
-    await zones(kept, "A", "B", "C")
+async def test_at_most_so_many_names_are_shown(hosted: Hosted, monkeypatch: pytest.MonkeyPatch):
+    await zones(hosted, "A", "B", "C")
     monkeypatch.setattr(queries, "MOST_NAMED", 2)
-    page = await ask(kept, "list_zones", names=True)
+    page = await ask(hosted, "list_zones", names=True)
     assert (len(page["names"]), page["names_more"]) == (2, True)
 
 
-async def test_only_a_text_that_is_an_id_and_nothing_else_is_named(kept: Kept):
-    (id,) = await zones(kept, "A")
-    (about,) = await zones(kept, f'"{id}"')
-    page = await ask(kept, "get_zone", zone_id=about, names=True)
+async def test_only_a_text_that_is_an_id_and_nothing_else_is_named(hosted: Hosted):
+    (id,) = await zones(hosted, "A")
+    (about,) = await zones(hosted, f'"{id}"')
+    page = await ask(hosted, "get_zone", zone_id=about, names=True)
     assert id not in page["names"]
     assert about in page["names"]
 
@@ -273,10 +273,10 @@ def test_every_list_declares_how_its_objects_are_found():
 
 async def test_every_example_has_a_name_and_its_status():
     service, store = await memory_service()
-    kept = Kept(service, store)
+    hosted = Hosted(service, store)
     for name, example in EXAMPLES.items():
         if name.startswith("get_"):
-            await example(kept.do)
+            await example(hosted.do)
     codec, seen = Codec(CATALOGUE.aggregates.values()), set[str]()
     for (kind, _), stored in store.streams.items():
         view = next(view for view in CATALOGUE.views if view.aggregate.name == kind)
@@ -310,11 +310,11 @@ async def remade(projector: Projector) -> None:
 
 
 @pytest.mark.postgres
-async def test_the_directory_is_made_anew_from_the_lists_when_a_declaration_changes(
+async def test_the_directory_is_rebuilt_from_the_lists_when_a_declaration_changes(
     prepared: Deployed, unseeded: Database
 ):
-    kept = Kept(prepared.service, prepared.store)
-    await zones(kept, "Hutch")
+    hosted = Hosted(prepared.service, prepared.store)
+    await zones(hosted, "Hutch")
     await prepared.projector.catch_up([WHOLE_LOG])
     await remade(prepared.projector)
     before = entries(unseeded)
@@ -333,11 +333,11 @@ async def test_the_directory_is_made_anew_from_the_lists_when_a_declaration_chan
 
 
 @pytest.mark.postgres
-async def test_the_directory_is_made_anew_after_a_list_was_rebuilt(
+async def test_the_directory_is_rebuilt_after_a_list_was_rebuilt(
     prepared: Deployed, unseeded: Database
 ):
-    kept, projector = Kept(prepared.service, prepared.store), prepared.projector
-    await zones(kept, "Hutch", "Hall")
+    hosted, projector = Hosted(prepared.service, prepared.store), prepared.projector
+    await zones(hosted, "Hutch", "Hall")
     await projector.catch_up([WHOLE_LOG])
     await remade(projector)
     before = entries(unseeded)
@@ -438,9 +438,9 @@ async def test_a_text_without_letters_and_digits_is_looked_for_in_a_part_of_the_
     assert {*searching.asked} == {BOUNDED[Match.PART, bool(owner)].text}
 
 
-async def test_a_text_of_signs_is_found_in_a_small_directory(kept: Kept):
-    await zones(kept, "Hutch --- old", "Hutch")
-    told = await ask(kept, "search", q="---")
+async def test_a_text_of_signs_is_found_in_a_small_directory(hosted: Hosted):
+    await zones(hosted, "Hutch --- old", "Hutch")
+    told = await ask(hosted, "search", q="---")
     assert [item["name"] for item in told["items"]] == ["Hutch --- old"]
     assert told["truncated"] is False
 
@@ -474,20 +474,22 @@ async def test_an_exact_name_that_takes_too_long_says_that_nothing_was_read(
     assert await candidates(searching, Match.EXACT, "zone 1") == Candidates((), truncated=True)
 
 
-async def test_a_search_tells_that_it_read_only_a_part(kept: Kept, monkeypatch: pytest.MonkeyPatch):
+async def test_a_search_tells_that_it_read_only_a_part(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+):
     async def cut(*_: object) -> Candidates:
         return Candidates((), truncated=True)
 
     for directory in (PostgresDirectory, MemoryDirectory):
         monkeypatch.setattr(directory, "find", cut)
-    assert await ask(kept, "search", q="hutch") == {"items": [], "truncated": True}
+    assert await ask(hosted, "search", q="hutch") == {"items": [], "truncated": True}
 
 
 async def test_a_principal_has_only_so_many_searches_at_once(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
 ):
-    await enrol(kept.service, "otto", "search", "get_zone")
-    await kept.catch_up()
+    await enrol(hosted.service, "otto", "search", "get_zone")
+    await hosted.catch_up()
     under_way, leave = Counter[str](), asyncio.Event()
 
     async def waiting(_: object, match: Match, text: str, *more: object) -> Candidates:
@@ -499,7 +501,7 @@ async def test_a_principal_has_only_so_many_searches_at_once(
         monkeypatch.setattr(directory, "find", waiting)
 
     def search(q: str, subject: str | None) -> asyncio.Task[Any]:
-        return asyncio.create_task(call(kept.service, "search", {"q": q}, subject))
+        return asyncio.create_task(call(hosted.service, "search", {"q": q}, subject))
 
     tasks = [search("of ada", None) for _ in range(5)] + [search("of otto", "otto")]
     while under_way["of otto"] < 1 or under_way["of ada"] < SEARCHES_OF_ONE:

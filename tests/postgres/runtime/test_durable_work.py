@@ -152,7 +152,7 @@ async def test_rows_of_a_holder_are_stored_once_and_in_order(bench: Bench):
 
 
 @pytest.mark.postgres
-async def test_rows_that_a_worker_adds_are_told_to_whoever_sends_notices(database: Database):
+async def test_rows_that_a_worker_adds_are_passed_to_the_sender_of_notices(database: Database):
     told: list[tuple[str, int]] = []
     connections = database.connections()
     queue = PostgresWorkQueue(connections, lambda table, rows: told.append((table, len(rows))))

@@ -46,16 +46,16 @@ async def nothing() -> None: ...
 class InStep(AdminClient):
     """The administrator, who calls when the lists are in step."""
 
-    def __init__(self, kept: "Kept") -> None:
-        super().__init__(kept.service, kept.store)
-        self._catch_up = kept.catch_up
+    def __init__(self, hosted: "Hosted") -> None:
+        super().__init__(hosted.service, hosted.store)
+        self._catch_up = hosted.catch_up
 
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
         await self._catch_up()
         return await super().__call__(name, arguments, **options)
 
 
-class Kept(NamedTuple):
+class Hosted(NamedTuple):
     """A service, its store, its directory, and what brings the directory in step."""
 
     service: Service
@@ -76,96 +76,98 @@ class Kept(NamedTuple):
 
 
 @pytest.fixture
-async def kept(place: Database | None) -> AsyncGenerator[Kept]:
+async def hosted(place: Database | None) -> AsyncGenerator[Hosted]:
     if place is None:
         service, store = await memory_service()
-        yield Kept(
+        yield Hosted(
             service, store, MemoryDirectory(store, CATALOGUE.views, CODEC, site=FACILITY_CODE)
         )
         return
     async with postgres_service(place) as deployed:
         catch_up = partial(deployed.projector.catch_up, [WHOLE_LOG])
-        yield Kept(deployed.service, deployed.store, deployed.directory, catch_up)
+        yield Hosted(deployed.service, deployed.store, deployed.directory, catch_up)
 
 
-async def areas(kept: Kept, *codes: str) -> None:
-    site = (await kept.do("list_facilities", {}))["items"][0]["facility_id"]
+async def areas(hosted: Hosted, *codes: str) -> None:
+    site = (await hosted.do("list_facilities", {}))["items"][0]["facility_id"]
     for code in codes:
         area = {"code": code, "name": code, "kind": "Area", "parent_id": site}
-        await kept.do("register_facility", area)
+        await hosted.do("register_facility", area)
 
 
-async def a_unit(kept: Kept, code: str) -> str:
+async def a_unit(hosted: Hosted, code: str) -> str:
     unit = {"name": f"Unit of {code}", "tier": "Unit", "facility_code": code}
-    return await a_registered_asset(kept.do, **unit)
+    return await a_registered_asset(hosted.do, **unit)
 
 
-async def a_procedure(kept: Kept, **more: Any) -> str:
-    return (await kept.do("register_procedure", {**ALIGNMENT, **more}))["procedure_id"]
+async def a_procedure(hosted: Hosted, **more: Any) -> str:
+    return (await hosted.do("register_procedure", {**ALIGNMENT, **more}))["procedure_id"]
 
 
-async def a_caution(kept: Kept, kind: str, id: str) -> str:
+async def a_caution(hosted: Hosted, kind: str, id: str) -> str:
     caution = {"target": {"kind": kind, "id": id}, **WORDING}
-    return (await kept.do("register_caution", caution))["caution_id"]
+    return (await hosted.do("register_caution", caution))["caution_id"]
 
 
-async def test_an_object_that_says_its_facility_is_there(kept: Kept):
-    await areas(kept, "north")
+async def test_an_object_that_says_its_facility_is_there(hosted: Hosted):
+    await areas(hosted, "north")
     enclosure = {"name": "Hutch", "facility_code": "north"}
     supply = {"name": "Beam", "kind": "PhotonBeam", "facility_code": "north"}
     ids = [
-        (await kept.do("register_enclosure", enclosure))["enclosure_id"],
-        (await kept.do("register_supply", supply))["supply_id"],
-        await a_unit(kept, "north"),
+        (await hosted.do("register_enclosure", enclosure))["enclosure_id"],
+        (await hosted.do("register_supply", supply))["supply_id"],
+        await a_unit(hosted, "north"),
     ]
-    assert await kept.codes(*ids) == ["north"] * 3
+    assert await hosted.codes(*ids) == ["north"] * 3
 
 
-async def test_an_asset_is_where_the_root_above_it_is_and_so_is_what_is_about_it(kept: Kept):
-    await areas(kept, "north")
-    part = await an_asset_under(kept.do, await a_unit(kept, "north"))
-    below = await an_asset_under(kept.do, part)
-    mount = (await kept.do("register_mount", {"slot_code": "1"}))["mount_id"]
-    assert await kept.codes(mount) == [None]
-    await kept.do("install_asset", {"mount_id": mount, "asset_id": below})
-    caution = await a_caution(kept, "Asset", below)
-    procedure = await a_procedure(kept, target_asset_ids=[below])
-    about_it = await a_caution(kept, "Procedure", procedure)
-    assert await kept.codes(part, below, mount, caution, procedure, about_it) == ["north"] * 6
+async def test_an_asset_is_where_the_root_above_it_is_and_so_is_what_is_about_it(hosted: Hosted):
+    await areas(hosted, "north")
+    part = await an_asset_under(hosted.do, await a_unit(hosted, "north"))
+    below = await an_asset_under(hosted.do, part)
+    mount = (await hosted.do("register_mount", {"slot_code": "1"}))["mount_id"]
+    assert await hosted.codes(mount) == [None]
+    await hosted.do("install_asset", {"mount_id": mount, "asset_id": below})
+    caution = await a_caution(hosted, "Asset", below)
+    procedure = await a_procedure(hosted, target_asset_ids=[below])
+    about_it = await a_caution(hosted, "Procedure", procedure)
+    assert await hosted.codes(part, below, mount, caution, procedure, about_it) == ["north"] * 6
 
 
-async def test_a_relocated_asset_takes_with_it_what_is_below_it_and_about_it(kept: Kept):
-    await areas(kept, "north", "south")
-    north, south = await a_unit(kept, "north"), await a_unit(kept, "south")
-    part = await an_asset_under(kept.do, north)
-    below = await an_asset_under(kept.do, part)
-    caution = await a_caution(kept, "Procedure", await a_procedure(kept, target_asset_ids=[below]))
-    stays = await a_caution(kept, "Asset", north)
+async def test_a_relocated_asset_takes_with_it_what_is_below_it_and_about_it(hosted: Hosted):
+    await areas(hosted, "north", "south")
+    north, south = await a_unit(hosted, "north"), await a_unit(hosted, "south")
+    part = await an_asset_under(hosted.do, north)
+    below = await an_asset_under(hosted.do, part)
+    caution = await a_caution(
+        hosted, "Procedure", await a_procedure(hosted, target_asset_ids=[below])
+    )
+    stays = await a_caution(hosted, "Asset", north)
     everything = north, part, below, caution, stays
-    assert await kept.codes(*everything) == ["north"] * 5
+    assert await hosted.codes(*everything) == ["north"] * 5
     move = {"asset_id": part, "to_parent_id": south, "reason": "A longer beam"}
-    await kept.do("relocate_asset", move)
-    assert await kept.codes(*everything) == ["north", "south", "south", "south", "north"]
+    await hosted.do("relocate_asset", move)
+    assert await hosted.codes(*everything) == ["north", "south", "south", "south", "north"]
 
 
-async def test_a_run_and_its_procedure_are_where_its_assets_are(kept: Kept):
-    run = await started_run(kept.do)
-    procedure = await a_procedure(kept, parent_run_id=run)
-    assert await kept.codes(run, procedure) == [FACILITY_CODE] * 2
+async def test_a_run_and_its_procedure_are_where_its_assets_are(hosted: Hosted):
+    run = await started_run(hosted.do)
+    procedure = await a_procedure(hosted, parent_run_id=run)
+    assert await hosted.codes(run, procedure) == [FACILITY_CODE] * 2
 
 
 async def test_what_concerns_several_facilities_or_none_in_particular_is_in_the_own_site(
-    kept: Kept,
+    hosted: Hosted,
 ):
-    await areas(kept, "north", "south")
-    both = [await a_unit(kept, "north"), await a_unit(kept, "south")]
-    ids = [await a_procedure(kept, target_asset_ids=both), await a_procedure(kept)]
-    assert await kept.codes(*ids) == [FACILITY_CODE] * 2
+    await areas(hosted, "north", "south")
+    both = [await a_unit(hosted, "north"), await a_unit(hosted, "south")]
+    ids = [await a_procedure(hosted, target_asset_ids=both), await a_procedure(hosted)]
+    assert await hosted.codes(*ids) == [FACILITY_CODE] * 2
 
 
-async def test_an_object_without_a_place_is_in_no_facility(kept: Kept):
-    zone = (await kept.do("define_zone", {"name": "Hall"}))["zone_id"]
-    assert await kept.codes(zone) == [None]
+async def test_an_object_without_a_place_is_in_no_facility(hosted: Hosted):
+    zone = (await hosted.do("define_zone", {"name": "Hall"}))["zone_id"]
+    assert await hosted.codes(zone) == [None]
 
 
 PLACED = {
@@ -180,10 +182,10 @@ PLACED = {
 async def test_the_facility_of_every_example_follows_from_the_entries(unseeded: Database):
     async with postgres_service(unseeded) as deployed:
         catch_up = partial(deployed.projector.catch_up, [WHOLE_LOG])
-        kept = Kept(deployed.service, deployed.store, deployed.directory, catch_up)
+        hosted = Hosted(deployed.service, deployed.store, deployed.directory, catch_up)
         for name, example in EXAMPLES.items():
             if name.startswith("get_"):
-                await example(kept.do)
+                await example(hosted.do)
         await catch_up()
     rows: list[Any] = unseeded.ask(f"SELECT {COLUMNS}, scope, within FROM bk.directory")
     entries = [Entry(*row) for row in rows]
@@ -197,26 +199,26 @@ async def test_the_facility_of_every_example_follows_from_the_entries(unseeded: 
 # Events of a facility
 
 
-async def events(kept: Kept, code: str, **more: Any) -> dict[str, Any]:
+async def events(hosted: Hosted, code: str, **more: Any) -> dict[str, Any]:
     """A page of the events of one facility."""
-    return await AdminClient(kept.service, kept.store)(
+    return await AdminClient(hosted.service, hosted.store)(
         "list_events", {"facility_code": code, "stream_type": ["Asset"], **more}
     )
 
 
-async def test_the_events_of_an_object_are_those_of_the_facility_in_which_it_is_now(kept: Kept):
-    await areas(kept, "north", "south")
-    north, south = await a_unit(kept, "north"), await a_unit(kept, "south")
-    part = await an_asset_under(kept.do, north)
-    await kept.catch_up()
-    found = await events(kept, "north")
+async def test_the_events_of_an_object_are_those_of_the_facility_in_which_it_is_now(hosted: Hosted):
+    await areas(hosted, "north", "south")
+    north, south = await a_unit(hosted, "north"), await a_unit(hosted, "south")
+    part = await an_asset_under(hosted.do, north)
+    await hosted.catch_up()
+    found = await events(hosted, "north")
     assert [each["streamid"] for each in found["items"]] == [north, part]
     assert [each["subject"] for each in found["items"]] == ["Unit of north", "Stage"]
     move = {"asset_id": part, "to_parent_id": south, "reason": "A longer beam"}
-    await kept.do("relocate_asset", move)
-    await kept.catch_up()
-    assert [each["streamid"] for each in (await events(kept, "north"))["items"]] == [north]
-    ids = [each["streamid"] for each in (await events(kept, "south", order="newest"))["items"]]
+    await hosted.do("relocate_asset", move)
+    await hosted.catch_up()
+    assert [each["streamid"] for each in (await events(hosted, "north"))["items"]] == [north]
+    ids = [each["streamid"] for each in (await events(hosted, "south", order="newest"))["items"]]
     assert ids == [part, part, south]
 
 
@@ -226,33 +228,33 @@ async def test_events_of_a_facility_end_where_the_lists_do(
     unseeded: Database, shards: Sequence[int]
 ):
     async with postgres_service(unseeded, shards) as deployed:
-        kept = Kept(deployed.service, deployed.store, deployed.directory)
-        first = await a_unit(kept, FACILITY_CODE)
+        hosted = Hosted(deployed.service, deployed.store, deployed.directory)
+        first = await a_unit(hosted, FACILITY_CODE)
         assert (await deployed.event_log.followed()).waits
-        nothing = await events(kept, FACILITY_CODE)
+        nothing = await events(hosted, FACILITY_CODE)
         assert (nothing["items"], nothing["more"]) == ([], False)
         await deployed.projector.catch_up(shards)
         assert not (await deployed.event_log.followed()).waits
-        page = await events(kept, FACILITY_CODE, after=nothing["next_cursor"])
+        page = await events(hosted, FACILITY_CODE, after=nothing["next_cursor"])
         assert [each["streamid"] for each in page["items"]] == [first]
-        second = await a_unit(kept, FACILITY_CODE)
-        page = await events(kept, FACILITY_CODE, after=page["next_cursor"])
+        second = await a_unit(hosted, FACILITY_CODE)
+        page = await events(hosted, FACILITY_CODE, after=page["next_cursor"])
         assert page["items"] == []
         await deployed.projector.catch_up(shards)
-        page = await events(kept, FACILITY_CODE, after=page["next_cursor"])
+        page = await events(hosted, FACILITY_CODE, after=page["next_cursor"])
         assert [each["streamid"] for each in page["items"]] == [second]
 
 
 async def test_the_events_of_a_facility_are_looked_for_in_parts(
-    kept: Kept, monkeypatch: pytest.MonkeyPatch
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(log, "MOST_LOOKED_AT_FOR_OWNER", 2)
-    await areas(kept, "north")
-    unit = await a_unit(kept, "north")
-    await kept.catch_up()
+    await areas(hosted, "north")
+    unit = await a_unit(hosted, "north")
+    await hosted.catch_up()
     found, cursor, pages, more = list[str](), None, 0, True
     while more:
-        page = await events(kept, "north", **({"after": cursor} if cursor else {}))
+        page = await events(hosted, "north", **({"after": cursor} if cursor else {}))
         found += [each["streamid"] for each in page["items"]]
         cursor, more, pages = page["next_cursor"], page["more"], pages + 1
     assert found == [unit]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from tests.postgres.runtime.conftest import Kept
+from tests.postgres.runtime.conftest import Hosted
 from tests.unit.contexts.data.around import a_run, dataset_registered
 
 from beamkeep.adapters.memory.lineage import MemoryLineage
@@ -198,11 +198,11 @@ async def test_the_uses_of_a_revision_that_one_owns_are_found(edges: Edges):
 # Questions.
 
 
-async def put(kept: Kept, *parts: Event | SideWrite, owner: UUID = ADA) -> None:
+async def put(hosted: Hosted, *parts: Event | SideWrite, owner: UUID = ADA) -> None:
     """First events of streams and rows, as if this principal had written them."""
     events = [at(1, part) for part in parts if isinstance(part, Event)]
     rows = [part for part in parts if not isinstance(part, Event)]
-    await kept.store.append(append(*events, side_writes=rows, principal_id=owner))
+    await hosted.store.append(append(*events, side_writes=rows, principal_id=owner))
 
 
 def a_dataset(id: UUID, *origins: UUID, **more: Any) -> tuple[Event | SideWrite, ...]:
@@ -219,7 +219,7 @@ def a_dataset(id: UUID, *origins: UUID, **more: Any) -> tuple[Event | SideWrite,
     return event, *(EDGES.insert(each) for each in rows)
 
 
-async def a_beamline(kept: Kept, owner: UUID = ADA) -> None:
+async def a_beamline(hosted: Hosted, owner: UUID = ADA) -> None:
     """C is derived from B and B from A, of a run with a subject, a camera and a revision."""
     source, verified = AssertedSource(ADA), RevisionStatus.VERIFIED
     defined = CalibrationDefined(NOW, CALIBRATION, CAMERA, Quantity.ROTATION_CENTER, {}, None)
@@ -230,7 +230,7 @@ async def a_beamline(kept: Kept, owner: UUID = ADA) -> None:
         NOW, CAMERA, "Camera", AssetTier.UNIT, None, "ring", (), None, None, ()
     )
     await put(
-        kept,
+        hosted,
         SubjectRegistered(NOW, SUBJECT, "Fossil 7"),
         camera,
         defined,
@@ -239,7 +239,7 @@ async def a_beamline(kept: Kept, owner: UUID = ADA) -> None:
         EDGES.insert(edge(RUN, REVISION, PINNED)),
         owner=owner,
     )
-    await kept.store.append(append(at(2, appended), principal_id=owner))
+    await hosted.store.append(append(at(2, appended), principal_id=owner))
     made = {"producing_run_id": RUN, "subject_id": SUBJECT, "used_calibration_ids": (REVISION,)}
     captured = AcquisitionRecorded(
         NOW,
@@ -253,11 +253,11 @@ async def a_beamline(kept: Kept, owner: UUID = ADA) -> None:
         corrects_acquisition_id=None,
     )
     seen_by = EDGES.insert(edge(A, CAMERA, ACQUIRED, D))
-    await put(kept, *a_dataset(A, **made), captured, seen_by, owner=owner)
+    await put(hosted, *a_dataset(A, **made), captured, seen_by, owner=owner)
 
 
-async def ask(kept: Kept, name: str, subject: str | None = None, **arguments: Any) -> Any:
-    return json.loads((await call(kept.service, name, arguments, subject)).body)
+async def ask(hosted: Hosted, name: str, subject: str | None = None, **arguments: Any) -> Any:
+    return json.loads((await call(hosted.service, name, arguments, subject)).body)
 
 
 def nodes(answer: Any, id: str = "id") -> dict[int, int]:
@@ -269,11 +269,11 @@ def ends(answer: Any) -> set[tuple[int, str, int]]:
     return {(UUID(e["from"]).int, e["relation"], UUID(e["to"]).int) for e in answer["edges"]}
 
 
-async def test_the_lineage_of_a_dataset_shows_what_it_came_of_and_what_came_of_it(kept: Kept):
-    await a_beamline(kept)
-    await put(kept, *a_dataset(B, A), *a_dataset(C, B), *a_dataset(E, A))
+async def test_the_lineage_of_a_dataset_shows_what_it_came_of_and_what_came_of_it(hosted: Hosted):
+    await a_beamline(hosted)
+    await put(hosted, *a_dataset(B, A), *a_dataset(C, B), *a_dataset(E, A))
     derived = {(3, "derived_from", 2), (2, "derived_from", 1)}
-    both = await ask(kept, "get_dataset_lineage", dataset_id=str(B))
+    both = await ask(hosted, "get_dataset_lineage", dataset_id=str(B))
     assert both["dataset_id"] == str(B)
     assert both["truncated"] is False
     assert nodes(both, "dataset_id") == {1: -1, 2: 0, 3: 1}
@@ -289,20 +289,20 @@ async def test_the_lineage_of_a_dataset_shows_what_it_came_of_and_what_came_of_i
         "status": "Registered",
         "intent": "Trial",
     }
-    up = await ask(kept, "get_dataset_lineage", dataset_id=str(C), direction="upstream")
+    up = await ask(hosted, "get_dataset_lineage", dataset_id=str(C), direction="upstream")
     assert nodes(up, "dataset_id") == {1: -2, 2: -1, 3: 0}
-    one = await ask(kept, "get_dataset_lineage", dataset_id=str(C), direction="upstream", depth=1)
+    one = await ask(hosted, "get_dataset_lineage", dataset_id=str(C), direction="upstream", depth=1)
     assert nodes(one, "dataset_id") == {2: -1, 3: 0}
     assert ends(one) == {(3, "derived_from", 2)}
-    down = await ask(kept, "get_dataset_lineage", dataset_id=str(A), direction="downstream")
+    down = await ask(hosted, "get_dataset_lineage", dataset_id=str(A), direction="downstream")
     assert nodes(down, "dataset_id") == {1: 0, 2: 1, 5: 1, 3: 2}
 
 
-async def test_the_provenance_of_a_revision_shows_what_a_wrong_constant_touched(kept: Kept):
-    await a_beamline(kept)
-    await put(kept, *a_dataset(B, A))
+async def test_the_provenance_of_a_revision_shows_what_a_wrong_constant_touched(hosted: Hosted):
+    await a_beamline(hosted)
+    await put(hosted, *a_dataset(B, A))
     asked = {"kind": "CalibrationRevision", "id": str(REVISION), "direction": "downstream"}
-    answer = await ask(kept, "get_provenance", **asked)
+    answer = await ask(hosted, "get_provenance", **asked)
     assert (answer["kind"], answer["id"], answer["truncated"]) == (
         *("CalibrationRevision", str(REVISION)),
         False,
@@ -317,9 +317,9 @@ async def test_the_provenance_of_a_revision_shows_what_a_wrong_constant_touched(
     assert named["Run"] == ("Scan", "Running")
 
 
-async def test_the_provenance_of_a_dataset_shows_everything_that_it_came_of(kept: Kept):
-    await a_beamline(kept)
-    answer = await ask(kept, "get_provenance", kind="Dataset", id=str(A), direction="upstream")
+async def test_the_provenance_of_a_dataset_shows_everything_that_it_came_of(hosted: Hosted):
+    await a_beamline(hosted)
+    answer = await ask(hosted, "get_provenance", kind="Dataset", id=str(A), direction="upstream")
     # A run and a revision are one edge away although the revision is also pinned by the run.
     assert nodes(answer) == {1: 0, 11: -1, 12: -1, 13: -1, 15: -1}
     assert (11, "pinned", 15) in ends(answer)
@@ -328,7 +328,7 @@ async def test_the_provenance_of_a_dataset_shows_everything_that_it_came_of(kept
     assert kinds["Asset"] == ("Camera", "Commissioned")
 
 
-async def test_the_provenance_of_what_does_not_exist_is_refused_by_its_kind(kept: Kept):
+async def test_the_provenance_of_what_does_not_exist_is_refused_by_its_kind(hosted: Hosted):
     absent: dict[str, type[NotFound]] = {
         "Dataset": DatasetNotFoundError,
         "Run": RunNotFoundError,
@@ -338,61 +338,63 @@ async def test_the_provenance_of_what_does_not_exist_is_refused_by_its_kind(kept
     }
     for kind, refusal in absent.items():
         with pytest.raises(refusal):
-            await ask(kept, "get_provenance", kind=kind, id=str(UUID(int=404)))
+            await ask(hosted, "get_provenance", kind=kind, id=str(UUID(int=404)))
 
 
-async def test_of_more_than_500_objects_the_nearest_are_shown(kept: Kept):
+async def test_of_more_than_500_objects_the_nearest_are_shown(hosted: Hosted):
     near = [UUID(int=number) for number in range(1_000, 1_499)]
     far = [UUID(int=number) for number in range(2_000, 2_003)]
-    await put(kept, *a_dataset(A), *(part for id in near for part in a_dataset(id, A)))
-    whole = await ask(kept, "get_dataset_lineage", dataset_id=str(A))
+    await put(hosted, *a_dataset(A), *(part for id in near for part in a_dataset(id, A)))
+    whole = await ask(hosted, "get_dataset_lineage", dataset_id=str(A))
     assert (len(whole["nodes"]), whole["truncated"]) == (500, False)
-    await put(kept, *(part for id in far for part in a_dataset(id, near[0])))
+    await put(hosted, *(part for id in far for part in a_dataset(id, near[0])))
     for name, asked in (
         ("get_dataset_lineage", {"dataset_id": str(A)}),
         ("get_provenance", {"kind": "Dataset", "id": str(A)}),
     ):
-        most = await ask(kept, name, **asked)
+        most = await ask(hosted, name, **asked)
         assert (len(most["nodes"]), most["truncated"]) == (500, True)
         assert {node["depth"] for node in most["nodes"]} == {0, 1}
 
 
-async def test_what_the_caller_may_not_see_is_no_node_and_is_not_walked_through(kept: Kept):
-    otto = await enrol(kept.service, "otto", "get_dataset_lineage", "get_provenance", scope="Own")
-    await a_beamline(kept)
-    await put(kept, *a_dataset(B, A), *a_dataset(E, C))
-    await put(kept, *a_dataset(C, B), *a_dataset(UUID(int=6), E), owner=otto)
+async def test_what_the_caller_may_not_see_is_no_node_and_is_not_walked_through(hosted: Hosted):
+    otto = await enrol(hosted.service, "otto", "get_dataset_lineage", "get_provenance", scope="Own")
+    await a_beamline(hosted)
+    await put(hosted, *a_dataset(B, A), *a_dataset(E, C))
+    await put(hosted, *a_dataset(C, B), *a_dataset(UUID(int=6), E), owner=otto)
     for name, asked, id in (
         ("get_dataset_lineage", {"dataset_id": str(C)}, "dataset_id"),
         ("get_provenance", {"kind": "Dataset", "id": str(C)}, "id"),
     ):
-        everything = await ask(kept, name, **asked)
+        everything = await ask(hosted, name, **asked)
         assert {1, 2, 3, 5, 6} <= nodes(everything, id).keys()
-        own = await ask(kept, name, "otto", **asked)
+        own = await ask(hosted, name, "otto", **asked)
         assert nodes(own, id) == {3: 0}
         # Its id is only in the edge of a dataset that the caller sees.
         assert ends(own) == {(3, "derived_from", 2), (5, "derived_from", 3)}
         assert "Dataset 2" not in json.dumps(own)
     for kind, id in (("Dataset", B), ("CalibrationRevision", REVISION), ("Run", RUN)):
         with pytest.raises(NotFound):
-            await ask(kept, "get_provenance", "otto", kind=kind, id=str(id))
+            await ask(hosted, "get_provenance", "otto", kind=kind, id=str(id))
     with pytest.raises(DatasetNotFoundError):
-        await ask(kept, "get_dataset_lineage", "otto", dataset_id=str(B))
+        await ask(hosted, "get_dataset_lineage", "otto", dataset_id=str(B))
 
 
-async def test_the_uses_of_a_revision_are_listed_by_pages_of_what_the_caller_may_see(kept: Kept):
-    otto = await enrol(kept.service, "otto", "list_calibration_uses", scope="Own")
-    await a_beamline(kept, otto)
+async def test_the_uses_of_a_revision_are_listed_by_pages_of_what_the_caller_may_see(
+    hosted: Hosted,
+):
+    otto = await enrol(hosted.service, "otto", "list_calibration_uses", scope="Own")
+    await a_beamline(hosted, otto)
     made = {"producing_run_id": RUN, "used_calibration_ids": (REVISION,)}
-    await put(kept, *a_dataset(UUID(int=31), **made), *a_dataset(UUID(int=32), **made))
-    await put(kept, *a_dataset(UUID(int=33), **made), owner=otto)
+    await put(hosted, *a_dataset(UUID(int=31), **made), *a_dataset(UUID(int=32), **made))
+    await put(hosted, *a_dataset(UUID(int=33), **made), owner=otto)
 
     async def listed(subject: str | None, limit: int) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
         cursor: dict[str, str] = {}
         while True:
             page = await ask(
-                kept,
+                hosted,
                 "list_calibration_uses",
                 subject,
                 revision_id=str(REVISION),
@@ -409,6 +411,6 @@ async def test_the_uses_of_a_revision_are_listed_by_pages_of_what_the_caller_may
     for limit in (1, 2, 5, 100):
         assert await listed(None, limit) == every
         assert await listed("otto", limit) == [every[0], every[1], every[4]]
-    page = await ask(kept, "list_calibration_uses", revision_id=str(REVISION), limit=2)
+    page = await ask(hosted, "list_calibration_uses", revision_id=str(REVISION), limit=2)
     named = [(each["name"], each["state"]) for each in page["items"]]
     assert named == [("Dataset 1", "Registered"), ("Scan", "Running")]

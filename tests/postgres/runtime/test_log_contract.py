@@ -139,7 +139,7 @@ async def test_a_page_says_whether_it_reached_the_end(store: EventStore, events:
     assert last == await events.head()
 
 
-async def test_an_event_behind_an_open_transaction_is_not_told_yet(
+async def test_an_event_behind_an_open_transaction_is_not_published_yet(
     logged: Logged, store: EventStore, events: EventLog
 ):
     before = await an_actor(store)

@@ -98,7 +98,7 @@ async def test_a_notice_that_is_no_hint_is_ignored(unseeded: Database):
         await notices.close()
 
 
-async def test_rows_that_are_added_beside_an_object_are_hinted_at(unseeded: Database):
+async def test_rows_that_are_added_to_an_object_are_hinted_at(unseeded: Database):
     tables, found = RowTables(CATALOGUE), list[RowHint]()
 
     def appended(append: Append) -> None:

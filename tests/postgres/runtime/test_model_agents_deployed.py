@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 from tests.support.model_agents import GOOD, NARRATIVE, World
-from tests.support.provider_server import ProviderServer, Told, completion, provider_server
+from tests.support.provider_server import ProviderServer, Reply, completion, provider_server
 
 from beamkeep.contexts.access.profile import CAUTION_DRAFTER, RUN_DEBRIEFER
 from beamkeep.contexts.agent.agent import ModelRef
@@ -83,7 +83,7 @@ async def provider() -> AsyncGenerator[ProviderServer]:
 
 
 async def test_a_run_that_ends_is_debriefed(database: Database, provider: ProviderServer):
-    provider.tell(Told(completion(json.dumps(GOOD), input_tokens=5000)))
+    provider.answer_with(Reply(completion(json.dumps(GOOD), input_tokens=5000)))
     async with at_work(database, provider, caution_drafter_enabled=False) as (world, _):
         trigger = await world.ended_run()
         (decision,) = await until(lambda: decided(database, RUN_DEBRIEFER))
@@ -116,8 +116,8 @@ async def test_a_run_that_ends_is_debriefed(database: Database, provider: Provid
     assert "Enough data" not in json.dumps(request.body)
 
 
-async def test_a_drafter_decides_beside_it(database: Database, provider: ProviderServer):
-    provider.tell(Told(completion(json.dumps(NO_ACTION), input_tokens=5000)))
+async def test_a_drafter_decides_by_itself(database: Database, provider: ProviderServer):
+    provider.answer_with(Reply(completion(json.dumps(NO_ACTION), input_tokens=5000)))
     async with at_work(database, provider, run_debriefer_enabled=False) as (world, _):
         await world.ended_run()
         (decision,) = await until(lambda: decided(database, CAUTION_DRAFTER))
@@ -128,7 +128,7 @@ async def test_a_drafter_decides_beside_it(database: Database, provider: Provide
 async def test_a_rival_stands_aside_once_it_is_released(
     database: Database, provider: ProviderServer
 ):
-    provider.tell(Told(completion(json.dumps(GOOD), input_tokens=5000)))
+    provider.answer_with(Reply(completion(json.dumps(GOOD), input_tokens=5000)))
     async with at_work(database, provider, caution_drafter_enabled=False) as (world, _):
         rival = await world.agent("RunDebriefer", model=MODEL)
         trigger = await world.ended_run()
@@ -144,10 +144,10 @@ async def test_a_rival_stands_aside_once_it_is_released(
     assert len(markers) == 1
 
 
-async def test_an_agent_without_a_policy_passes_over_and_goes_on(
+async def test_an_agent_without_a_policy_passes_over_and_continues(
     database: Database, provider: ProviderServer
 ):
-    provider.tell(Told(completion(json.dumps(GOOD), input_tokens=5000)))
+    provider.answer_with(Reply(completion(json.dumps(GOOD), input_tokens=5000)))
     async with at_work(database, provider, caution_drafter_enabled=False) as (world, deployment):
         rival = await world.agent("RunDebriefer", model=MODEL, permitted=False)
         denied = {"kind": "RunDebriefer", "reason": "denied"}

@@ -354,7 +354,7 @@ async def test_a_lost_answer_stays_open_while_the_rows_are_locked(unseeded: Data
         assert await versions(reached.store, id) == [1]
 
 
-async def test_whoever_cannot_be_told_what_became_of_it_is_told_so(
+async def test_a_caller_whose_outcome_is_unknown_learns_that_it_is_unknown(
     unseeded: Database, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(append_writer, "RESOLVE_TIMEOUT", 0.2)
@@ -603,7 +603,7 @@ async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(
 
 
 @pytest.mark.parametrize("written", ["row", "rows in bulk", "event with rows in bulk"])
-async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
+async def test_whatever_is_written_under_a_lock_waits_for_its_holder(
     unseeded: Database, hurried: PostgresEventStore, written: str
 ):
     id = uuid7()
@@ -624,7 +624,7 @@ async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
     assert len(await hurried.rows(CLAIMS, {"scope": "name"})) == 1
 
 
-async def test_whoever_follows_is_woken_by_whatever_is_written(unseeded: Database):
+async def test_a_follower_is_woken_by_whatever_is_written(unseeded: Database):
     pool, woken = unseeded.connections(2), list[str]()
     store = PostgresEventStore(pool, unseeded.url(), lambda _: woken.append("woken"))
     claim = CLAIMS.insert(Claim("name", "a", ME))
@@ -652,7 +652,7 @@ async def test_old_answers_are_dropped_a_part_at_a_time(
     assert database.ask("SELECT key FROM bk.idempotency") == [("young",)]
 
 
-async def test_an_answer_kept_without_version_and_position_is_remembered_without(
+async def test_an_answer_stored_without_version_and_position_is_replayed_without(
     deployed: Deployed, database: Database
 ):
     grant = Grant(uuid7(), ME, seeded.ENTRY, HTTP, ("try_it",), ObjectScope.ALL)
@@ -672,7 +672,7 @@ async def test_an_answer_kept_without_version_and_position_is_remembered_without
     assert opened.stored_answer == StoredAnswer(ANSWER.fingerprint, 201, ANSWER.result)
 
 
-async def test_the_longest_login_is_kept_and_found(deployed: Deployed):
+async def test_the_longest_login_is_stored_and_found(deployed: Deployed):
     # Characters of four bytes each that do not repeat, so that nothing is saved by compressing.
     letters = [chr(0x20000 + number * 37) for number in range(625)]
     issuer, subject = "".join(letters[:400]), "".join(letters[400:])
@@ -855,7 +855,7 @@ async def test_a_profile_is_blanked_before_it_is_deleted(database: Database, dep
     assert database.ask("SELECT count(*) FROM public.seen") == [(2,)], "whoever deletes it"
 
 
-async def test_whoever_loses_the_race_to_forget_leaves_the_profile(deployed: Deployed):
+async def test_the_loser_of_a_race_to_forget_leaves_the_profile(deployed: Deployed):
     grace = {"name": "Grace", "email": "grace@lab.test"}
     actor = await call(deployed.service, "register_actor", grace)
     await call(deployed.service, "update_actor_profile", {"actor_id": str(actor.id), "phone": "1"})
@@ -923,7 +923,7 @@ async def test_a_cancelled_task_leaves_its_connection_to_others(
         assert len(rows) == 4
 
 
-async def test_whoever_is_cancelled_at_its_turn_passes_it_on(two: Connections):
+async def test_a_writer_that_is_cancelled_at_its_turn_passes_it_on(two: Connections):
     async with two.connection():
         async with two.connection():
             first, second = (asyncio.create_task(two.fetch("SELECT 1")) for _ in range(2))

@@ -193,7 +193,7 @@ async def test_a_list_follows_a_position_once_its_events_are_applied(deployed: D
     assert await deployed.lists.follows([VIEWS["actor"]], BEGINNING)
 
 
-async def test_a_running_projector_follows_when_woken_and_stops_when_told(deployed: Deployed):
+async def test_a_running_projector_follows_when_woken_and_stops_when_asked(deployed: Deployed):
     wake, supervisor = asyncio.Event(), Supervisor(Telemetry())
     loop = Loop("projector", partial(deployed.projector.turn, GrantedLease()), wake=wake)
     running = asyncio.create_task(supervisor.run([loop]))
@@ -270,7 +270,7 @@ async def test_a_worker_that_did_not_compare_would_turn_the_bookmark_back(
     assert await overtaken(database, deployed)
 
 
-async def test_an_overtaken_worker_goes_on_from_where_the_other_is(
+async def test_an_overtaken_worker_continues_from_where_the_other_is(
     database: Database, deployed: Deployed
 ):
     ids = await actors(deployed, 3)
@@ -394,7 +394,7 @@ async def test_the_log_is_followed_whole_by_partitions_and_whole_again(
     assert_in_step(database)
 
 
-async def test_a_list_kept_by_partitions_follows_once_each_of_them_does(database: Database):
+async def test_a_list_built_by_partitions_follows_once_each_of_them_does(database: Database):
     async with postgres_service(database, PARTITIONS) as deployed:
         (id,) = await actors(deployed, 1)
         position = await deployed.store.append(append(at(2, updated(id))))
@@ -422,7 +422,7 @@ async def test_followers_that_keep_no_list_keep_their_shards_when_those_of_the_l
 # Building anew
 
 
-async def test_a_list_is_built_anew_while_it_is_read_and_written(
+async def test_a_list_is_rebuilt_while_it_is_read_and_written(
     database: Database, deployed: Deployed
 ):
     ids = await actors(deployed, 100, versions=2)
@@ -481,7 +481,7 @@ async def test_a_list_built_differently_is_not_switched_to(database: Database, d
     assert listed(database, "actor") == before
 
 
-async def test_the_other_lists_go_on_while_one_cannot_be_switched(
+async def test_the_other_lists_continue_while_one_cannot_be_switched(
     database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(supervision, "FIRST_RETRY", 0.01)
@@ -499,7 +499,7 @@ async def test_the_other_lists_go_on_while_one_cannot_be_switched(
     assert live(database, "actor") == 1
 
 
-async def test_a_rare_list_built_anew_reads_no_more_than_its_own_events_and_joins_the_rest(
+async def test_a_rare_list_that_is_rebuilt_reads_no_more_than_its_own_events_and_joins_the_rest(
     database: Database, deployed: Deployed
 ):
     await actors(deployed, 60, versions=2)
@@ -522,7 +522,7 @@ async def test_a_rare_list_built_anew_reads_no_more_than_its_own_events_and_join
     assert_in_step(database)
 
 
-async def test_a_list_whose_rows_are_declared_anew_is_built_anew(
+async def test_a_list_whose_rows_are_declared_differently_is_rebuilt(
     database: Database, deployed: Deployed
 ):
     changed = View(
@@ -590,9 +590,7 @@ async def test_a_list_of_the_first_layout_is_read_until_its_successor_is_level(
 # Marks
 
 
-async def test_the_marks_beside_the_rows_are_those_of_the_rows(
-    database: Database, deployed: Deployed
-):
+async def test_the_marks_of_the_rows_match_the_rows(database: Database, deployed: Deployed):
     ids = await actors(deployed, 5, versions=2)
     await deployed.projector.catch_up([WHOLE_LOG])
     for id in ids[:2]:
@@ -605,7 +603,7 @@ async def test_the_marks_beside_the_rows_are_those_of_the_rows(
     assert {row[0] for row in gone} == {*ids[:2]}
 
 
-async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_ahead(
+async def test_a_page_by_two_filters_continues_where_the_fewest_marks_were_looked_ahead(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
     near = listing.CHOSEN.replace(f"OFFSET {listing.LOOK_AHEAD}", "OFFSET 2")

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 FIRST, SECOND = (LogPlace(Position(tx, tx), uuid4()) for tx in (7, 8))
 
 
-async def test_a_place_is_kept_for_each_stream(unseeded: Database):
+async def test_a_place_is_stored_for_each_stream(unseeded: Database):
     connections = unseeded.connections()
     places, other = (PostgresRelayPlaces(connections, name) for name in ("A", "B"))
     assert await places.read() is None
@@ -26,7 +26,7 @@ async def test_a_place_is_kept_for_each_stream(unseeded: Database):
     await connections.close()
 
 
-async def test_a_decision_is_kept_until_a_relay_has_begun_to_follow_it(unseeded: Database):
+async def test_a_decision_is_stored_until_a_relay_has_begun_to_follow_it(unseeded: Database):
     connections = unseeded.connections()
     places = PostgresRelayPlaces(connections, "decided")
     await places.write(SECOND)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.postgres.runtime.conftest import Kept
+from tests.postgres.runtime.conftest import Hosted
 from tests.support.examples.run import a_run_with_observations, started_run
 from uuid_utils.compat import uuid7
 
@@ -18,8 +18,8 @@ START = datetime(2030, 1, 31, 7, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def do(kept: Kept) -> AdminClient:
-    return AdminClient(kept.service, kept.store)
+def do(hosted: Hosted) -> AdminClient:
+    return AdminClient(hosted.service, hosted.store)
 
 
 def reading(channel: str, second: float, value: float, **more: Any) -> dict[str, Any]:
@@ -101,7 +101,7 @@ async def test_a_series_has_the_range_and_the_last_reading_of_each_interval(do: 
     assert ring["last"] == [last for _, last in pairs]
 
 
-async def test_a_series_covers_the_whole_run_unless_told_otherwise(do: AdminClient):
+async def test_a_series_covers_the_whole_run_by_default(do: AdminClient):
     run_id = await observed(do, *[reading("ring", float(n), float(n)) for n in range(60)])
     whole = await do("get_run_series", {"run_id": run_id, "channel_name": ["ring"]})
     assert whole["channels"][0]["last"] == [float(n) for n in range(60)]

@@ -365,7 +365,7 @@ async def test_commands_are_written_only_if_everything_they_were_judged_by_stand
     assert len(await world.history(changed)) == held
 
 
-async def test_a_changed_stream_that_was_judged_by_is_not_decided_anew(world: World):
+async def test_a_command_judged_by_a_stream_that_changed_is_not_decided_again(world: World):
     lamp_id = await world.light()
     await world.service.sender.send(DimLamp(lamp_id=lamp_id), as_=WORKER)
     caller, basis = Caller(uuid7(), principal_id=WORKER), Basis({("Lamp", lamp_id): 1})
@@ -501,7 +501,7 @@ async def test_a_dry_run_takes_no_outside_step(world: World):
     assert (json.loads(answer.body), world.signed) == ({"events": []}, [])
 
 
-async def test_a_change_during_an_outside_step_is_decided_anew():
+async def test_a_change_during_an_outside_step_is_decided_again():
     """Nothing is held meanwhile: another command on the same lamp goes through."""
     store, asked = MemoryStore(CODEC), list[Signature]()
 

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.corpus import FOLDER, read
-from tests.postgres.runtime.conftest import Kept
+from tests.postgres.runtime.conftest import Hosted
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts import CATALOGUE
@@ -64,8 +64,8 @@ async def snapshot_of(store: EventStore, stream: Stream) -> Snapshot | None:
     return (await store.load([stream], CODEC.folds))[stream].snapshot
 
 
-async def test_a_command_keeps_a_snapshot_with_the_event_that_makes_it_due(kept: Kept):
-    service, store = kept
+async def test_a_command_keeps_a_snapshot_with_the_event_that_makes_it_due(hosted: Hosted):
+    service, store = hosted
     stream = "Actor", await an_actor(service)
     await change(service, stream[1], SNAPSHOT_EVERY - 2)
     assert await snapshot_of(store, stream) is None
@@ -79,8 +79,8 @@ async def test_a_command_keeps_a_snapshot_with_the_event_that_makes_it_due(kept:
     assert await snapshot_of(store, stream) == snapshot
 
 
-async def test_versions_and_preconditions_count_the_events_under_a_snapshot(kept: Kept):
-    service, _ = kept
+async def test_versions_and_preconditions_count_the_events_under_a_snapshot(hosted: Hosted):
+    service, _ = hosted
     id = await an_actor(service)
     await change(service, id, SNAPSHOT_EVERY)
     found = await call(service, "get_actor", {"actor_id": str(id)})
@@ -89,8 +89,8 @@ async def test_versions_and_preconditions_count_the_events_under_a_snapshot(kept
     assert again.version == found.version + 1
 
 
-async def test_what_was_once_is_told_exactly_under_a_snapshot(kept: Kept):
-    service, _ = kept
+async def test_an_earlier_state_is_shown_exactly_under_a_snapshot(hosted: Hosted):
+    service, _ = hosted
     id = await an_actor(service)
     await change(service, id, SNAPSHOT_EVERY + 3)
     await call(service, "deactivate_actor", {"actor_id": str(id)})
@@ -111,8 +111,8 @@ async def test_what_was_once_is_told_exactly_under_a_snapshot(kept: Kept):
     assert await as_of(then) == (10, True)
 
 
-async def test_a_long_stream_without_a_snapshot_is_read_in_pages_and_then_has_one(kept: Kept):
-    service, store = kept
+async def test_a_long_stream_without_a_snapshot_is_read_in_pages_and_then_has_one(hosted: Hosted):
+    service, store = hosted
     stream = "Actor", await an_actor(service)
     await lengthen(store, stream[1], 2 * READ_AT_ONCE + 5)
     found = await call(service, "get_actor", {"actor_id": str(stream[1])})
@@ -127,7 +127,7 @@ async def test_what_a_cut_off_reading_folded_is_not_folded_again(monkeypatch: py
     service, store = await memory_service()
     stream = "Actor", await an_actor(service)
     await lengthen(store, stream[1], 4 * READ_AT_ONCE)
-    monkeypatch.setattr(session, "KEPT_EVERY", 2)
+    monkeypatch.setattr(session, "STORED_EVERY", 2)
     history = store.history
 
     async def cut_off(stream: Stream, after: int, limit: int) -> Any:
@@ -143,8 +143,8 @@ async def test_what_a_cut_off_reading_folded_is_not_folded_again(monkeypatch: py
     assert snapshot.version == 2 * READ_AT_ONCE
 
 
-async def test_a_snapshot_of_another_fold_is_never_used(kept: Kept):
-    service, store = kept
+async def test_a_snapshot_of_another_fold_is_never_used(hosted: Hosted):
+    service, store = hosted
     stream = "Actor", await an_actor(service)
     await change(service, stream[1], 3)
     await store.keep_snapshots([NewSnapshot(stream, OTHER_FOLD, Snapshot(3, b'{"wrong":true}'))])
@@ -153,8 +153,8 @@ async def test_a_snapshot_of_another_fold_is_never_used(kept: Kept):
     assert (await change(service, stream[1], 1)).version == 5
 
 
-async def test_streams_with_a_snapshot_of_another_fold_get_one_of_the_present_fold(kept: Kept):
-    service, store = kept
+async def test_streams_with_a_snapshot_of_another_fold_get_one_of_the_present_fold(hosted: Hosted):
+    service, store = hosted
     one, two = ("Actor", await an_actor(service)), ("Actor", await an_actor(service))
     await change(service, one[1], 2)
     unknown = "Gone", uuid4()
@@ -242,7 +242,7 @@ def test_a_fold_whose_code_changed_has_another_fingerprint(tmp_path: Path):
     assert len({*CODEC.folds.values()}) == len(CODEC.folds)
 
 
-async def test_whoever_may_not_call_does_not_wait_in_the_queue_of_those_who_may():
+async def test_a_caller_without_permission_does_not_wait_in_the_queue_of_those_with_it():
     service, store = await memory_service()
     id = await an_actor(service)
     stream = "Actor", id

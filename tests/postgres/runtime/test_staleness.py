@@ -137,7 +137,7 @@ async def deployment(database: Database) -> AsyncGenerator[Deployment]:
     await deployment.close()
 
 
-async def test_a_deployment_in_which_no_enclosure_was_reported_of_is_ready_whoever_watches(
+async def test_a_deployment_without_reports_of_enclosures_is_ready_with_any_watcher(
     deployment: Deployment,
 ):
     assert await deployment.ready() is None
@@ -161,9 +161,7 @@ async def test_once_an_enclosure_was_reported_of_somebody_must_watch(
     assert await deployment.ready() is None
 
 
-async def test_a_service_beside_which_a_worker_should_watch_says_which(
-    world: World, database: Database
-):
+async def test_a_service_that_needs_a_watching_worker_says_which(world: World, database: Database):
     await a_permitted_enclosure(world.do)
     settings = settings_of(
         database_url=SecretStr(database.url()),

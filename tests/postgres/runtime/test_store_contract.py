@@ -97,7 +97,7 @@ FOLD = uuid4()
 FOLDS = {"Actor": FOLD}
 
 
-class Kept(NamedTuple):
+class Hosted(NamedTuple):
     """A store and the lists read from it; lists are in step after `catch_up`."""
 
     store: EventStore
@@ -106,25 +106,25 @@ class Kept(NamedTuple):
 
 
 @pytest.fixture
-async def kept(place: Database | None) -> AsyncGenerator[Kept]:
+async def hosted(place: Database | None) -> AsyncGenerator[Hosted]:
     if place is None:
         store = MemoryStore(CODEC)
 
         async def nothing() -> None: ...
 
-        yield Kept(store, store, nothing)
+        yield Hosted(store, store, nothing)
         return
     async with postgres_service(place, seeds=False) as deployed:
 
         async def catch_up() -> None:
             await deployed.projector.catch_up([WHOLE_LOG])
 
-        yield Kept(deployed.store, deployed.lists, catch_up)
+        yield Hosted(deployed.store, deployed.lists, catch_up)
 
 
 @pytest.fixture
-def store(kept: Kept) -> EventStore:
-    return kept.store
+def store(hosted: Hosted) -> EventStore:
+    return hosted.store
 
 
 async def an_actor(store: EventStore, versions: int = 1, **more: Any) -> UUID:
@@ -286,7 +286,7 @@ async def test_the_target_is_opened_with_its_events_and_its_first_writer(store: 
     assert absent.loaded == LoadedStream()
 
 
-async def test_whoever_may_not_call_finds_neither_stream_nor_answer(store: EventStore):
+async def test_a_caller_without_permission_finds_neither_stream_nor_answer(store: EventStore):
     granted, barred, unasked = uuid7(), uuid7(), uuid7()
     standings = [
         Standing(granted, ActorKind.HUMAN),
@@ -314,14 +314,14 @@ async def test_whoever_may_not_call_finds_neither_stream_nor_answer(store: Event
 
 async def test_a_stream_is_read_from_its_snapshot_on(store: EventStore):
     me, one, two = await permitted(store), await an_actor(store, 3), await an_actor(store, 2)
-    kept = Snapshot(2, '{"name":"Schön 🜂"}'.encode())
-    await store.keep_snapshots([NewSnapshot(("Actor", one), FOLD, kept)])
+    hosted = Snapshot(2, '{"name":"Schön 🜂"}'.encode())
+    await store.keep_snapshots([NewSnapshot(("Actor", one), FOLD, hosted)])
     opened = await store.open(asked(principal_id=me, stream=("Actor", one), fold=FOLD))
-    assert (opened.loaded.snapshot, versions(opened.loaded)) == (kept, [3])
+    assert (opened.loaded.snapshot, versions(opened.loaded)) == (hosted, [3])
     assert opened.owner_id == ME
     streams = [("Actor", one), ("Actor", two)]
     for found in (await store.load(streams, FOLDS), await store.load(streams[:1], FOLDS)):
-        assert (found[streams[0]].snapshot, versions(found[streams[0]])) == (kept, [3])
+        assert (found[streams[0]].snapshot, versions(found[streams[0]])) == (hosted, [3])
     assert versions((await store.load(streams, FOLDS))[streams[1]]) == [1, 2]
 
 
@@ -474,7 +474,7 @@ async def test_a_decision_falls_when_something_it_read_has_moved(store: EventSto
     assert await count(store, mine) == 0
 
 
-async def test_an_answer_is_kept_though_nothing_is_written_with_it(store: EventStore):
+async def test_an_answer_is_stored_though_nothing_is_written_with_it(store: EventStore):
     assert await store.append(append()) == BEGINNING
     assert await store.append(append(answer=ANSWER)) == BEGINNING
     with pytest.raises(AlreadyAnsweredError):
@@ -639,7 +639,7 @@ async def test_inserts_deletes_and_replacements_go_together(store: EventStore):
     assert await store.rows(STANDINGS, {"principal_id": me.principal_id}) == (me,)
 
 
-async def test_whoever_finds_a_key_taken_is_told_which_and_writes_nothing(store: EventStore):
+async def test_a_write_whose_key_is_taken_names_the_key_and_writes_nothing(store: EventStore):
     await with_claims(store)
     id, me = uuid7(), Standing(uuid7(), ActorKind.HUMAN)
     free = CLAIMS.insert(Claim("name", "free", ME))
@@ -654,7 +654,7 @@ async def test_whoever_finds_a_key_taken_is_told_which_and_writes_nothing(store:
     await an_actor(store, answer=ANSWER)
 
 
-async def test_whoever_finds_an_idempotency_key_answered_writes_nothing(store: EventStore):
+async def test_a_write_whose_idempotency_key_is_answered_writes_nothing(store: EventStore):
     await an_actor(store, answer=ANSWER)
     id, insert = uuid7(), CLAIMS.insert(Claim("name", "a", ME))
     again = append(at(1, registered(id)), side_writes=[insert], answer=ANSWER)
@@ -665,7 +665,7 @@ async def test_whoever_finds_an_idempotency_key_answered_writes_nothing(store: E
     await store.append(replace(again, principal_id=uuid7()))
 
 
-async def test_whoever_finds_a_stream_moved_writes_no_row_and_no_answer(store: EventStore):
+async def test_a_write_whose_stream_has_moved_writes_no_row_and_no_answer(store: EventStore):
     await with_claims(store)
     id, me = await an_actor(store, 2), Standing(uuid7(), ActorKind.HUMAN)
     for version in (2, 4):
@@ -730,20 +730,20 @@ async def test_rows_stored_already_stay_as_they_were(store: EventStore):
     assert await observations(store) == [observed(1)]
 
 
-async def test_an_answer_is_kept_with_rows_in_bulk(store: EventStore):
+async def test_an_answer_is_stored_with_rows_in_bulk(store: EventStore):
     await store.append(append(side_writes=[bulk(observed(1))], answer=ANSWER))
     with pytest.raises(AlreadyAnsweredError):
         await store.append(append(side_writes=[bulk(observed(2))], answer=ANSWER))
     assert await observations(store) == [observed(1)]
 
 
-async def test_an_answer_is_kept_where_no_row_is_left_to_write(store: EventStore):
+async def test_an_answer_is_stored_where_no_row_is_left_to_write(store: EventStore):
     await store.append(append(side_writes=[bulk()], answer=ANSWER))
     with pytest.raises(AlreadyAnsweredError):
         await store.append(append(side_writes=[bulk()], answer=ANSWER))
 
 
-async def test_no_answer_is_kept_where_rows_were_stored_already(store: EventStore):
+async def test_no_answer_is_stored_where_rows_were_stored_already(store: EventStore):
     await store.append(append(side_writes=[bulk(observed(1))]))
     with pytest.raises(RowsStoredError):
         await store.append(append(side_writes=[bulk(observed(1))], answer=ANSWER))
@@ -805,7 +805,7 @@ async def test_no_event_is_written_where_rows_in_bulk_are_stored_already(store: 
 
 
 @pytest.mark.parametrize("rows", [(), (observed(1),)])
-async def test_a_key_that_is_taken_is_told_from_a_key_that_is_answered(
+async def test_a_key_that_is_taken_is_distinguished_from_a_key_that_is_answered(
     store: EventStore, rows: tuple[Observation, ...]
 ):
     await with_claims(store)
@@ -1102,7 +1102,9 @@ async def test_a_turn_ends_however_its_command_ends(store: EventStore):
         pass
 
 
-async def test_whoever_leaves_while_waiting_for_its_turn_keeps_nobody_waiting(store: EventStore):
+async def test_a_writer_that_leaves_while_waiting_for_its_turn_keeps_nobody_waiting(
+    store: EventStore,
+):
     stream = "Actor", uuid7()
     await lose(store, stream)
     async with store.wait_turn(stream):
@@ -1113,7 +1115,7 @@ async def test_whoever_leaves_while_waiting_for_its_turn_keeps_nobody_waiting(st
         pass
 
 
-async def test_whoever_waited_long_for_its_turn_goes_on_without(
+async def test_a_writer_that_waited_long_for_its_turn_continues_without(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(stream_queues, "WAIT_TIMEOUT", 0.01)
@@ -1152,24 +1154,24 @@ VIEWS: dict[str, View[Any]] = {view.name: view for view in CATALOGUE.views}
 
 
 async def listed(
-    kept: Kept,
+    hosted: Hosted,
     *facets: str,
     name: str = "actor",
     owner_id: UUID | None = None,
     after: UUID | None = None,
     limit: int = 100,
 ) -> list[UUID]:
-    await kept.catch_up()
+    await hosted.catch_up()
     page = ListPage(limit, after)
-    rows = await kept.lists.listing(VIEWS[name], ListFilter(NOW, facets), owner_id, page)
+    rows = await hosted.lists.listing(VIEWS[name], ListFilter(NOW, facets), owner_id, page)
     return [row.id for row in rows]
 
 
-async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
-    ids = [await an_actor(kept.store) for _ in range(3)]
-    await kept.store.append(append(at(2, ActorDeactivated(NOW, ids[1]))))
-    assert await listed(kept) == ids
-    rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW), None, ListPage(10))
+async def test_a_list_shows_each_aggregate_as_it_is_by_age(hosted: Hosted):
+    ids = [await an_actor(hosted.store) for _ in range(3)]
+    await hosted.store.append(append(at(2, ActorDeactivated(NOW, ids[1]))))
+    assert await listed(hosted) == ids
+    rows = await hosted.lists.listing(VIEWS["actor"], ListFilter(NOW), None, ListPage(10))
     assert json.loads(rows[1][1]) == {
         "actor_id": str(ids[1]),
         "kind": "human",
@@ -1181,23 +1183,25 @@ async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
     }
 
 
-async def test_a_list_is_narrowed_by_all_its_facets(kept: Kept):
-    one, two = [await an_actor(kept.store) for _ in range(2)]
-    await kept.store.append(append(at(2, ActorDeactivated(NOW, one))))
-    assert await listed(kept, "active=true") == [two]
-    assert await listed(kept, "active=false", "kind=human") == [one]
-    assert await listed(kept, "active=false", "kind=agent") == []
+async def test_a_list_is_narrowed_by_all_its_facets(hosted: Hosted):
+    one, two = [await an_actor(hosted.store) for _ in range(2)]
+    await hosted.store.append(append(at(2, ActorDeactivated(NOW, one))))
+    assert await listed(hosted, "active=true") == [two]
+    assert await listed(hosted, "active=false", "kind=human") == [one]
+    assert await listed(hosted, "active=false", "kind=agent") == []
 
 
-async def sought_in(kept: Kept, name: str, after: UUID | None = None, **asked: Any) -> list[UUID]:
-    await kept.catch_up()
+async def sought_in(
+    hosted: Hosted, name: str, after: UUID | None = None, **asked: Any
+) -> list[UUID]:
+    await hosted.catch_up()
     given: dict[str, Any] = {"now": NOW, **asked}
     list_filter = ListFilter(**given)
-    rows = await kept.lists.listing(VIEWS[name], list_filter, None, ListPage(100, after))
+    rows = await hosted.lists.listing(VIEWS[name], list_filter, None, ListPage(100, after))
     return [row.id for row in rows]
 
 
-async def some_actors(kept: Kept) -> tuple[UUID, UUID, UUID]:
+async def some_actors(hosted: Hosted) -> tuple[UUID, UUID, UUID]:
     """A person, an agent an hour later, and a person who left after two."""
     ids = uuid7(), uuid7(), uuid7()
     person, agent, gone = ids
@@ -1207,40 +1211,43 @@ async def some_actors(kept: Kept) -> tuple[UUID, UUID, UUID]:
         (gone, ActorKind.HUMAN, 1),
     ):
         event = ActorRegistered(NOW + timedelta(hours=hours), id, kind)
-        await kept.store.append(append(at(1, event)))
+        await hosted.store.append(append(at(1, event)))
     left = ActorDeactivated(NOW + timedelta(hours=2), gone)
-    await kept.store.append(append(at(2, left)))
+    await hosted.store.append(append(at(2, left)))
     return ids
 
 
-async def test_a_list_is_narrowed_to_those_with_one_of_each_group(kept: Kept):
-    person, agent, gone = await some_actors(kept)
+async def test_a_list_is_narrowed_to_those_with_one_of_each_group(hosted: Hosted):
+    person, agent, gone = await some_actors(hosted)
     either, active = ("kind=agent", "kind=human"), ("active=true",)
-    assert await sought_in(kept, "actor", groups=(either,)) == [person, agent, gone]
-    assert await sought_in(kept, "actor", groups=(either, active)) == [person, agent]
-    assert await sought_in(kept, "actor", groups=(("kind=agent", "active=false"),)) == [agent, gone]
-    assert await sought_in(kept, "actor", every=("kind=human",), groups=(active,)) == [person]
+    assert await sought_in(hosted, "actor", groups=(either,)) == [person, agent, gone]
+    assert await sought_in(hosted, "actor", groups=(either, active)) == [person, agent]
+    assert await sought_in(hosted, "actor", groups=(("kind=agent", "active=false"),)) == [
+        agent,
+        gone,
+    ]
+    assert await sought_in(hosted, "actor", every=("kind=human",), groups=(active,)) == [person]
 
 
-async def test_a_group_of_nothing_is_had_by_nobody(kept: Kept):
-    await some_actors(kept)
-    assert await sought_in(kept, "actor", groups=((),)) == []
+async def test_a_group_of_nothing_is_had_by_nobody(hosted: Hosted):
+    await some_actors(hosted)
+    assert await sought_in(hosted, "actor", groups=((),)) == []
 
 
-async def test_a_list_leaves_out_those_with_any_that_is_not_wanted(kept: Kept):
-    person, agent, gone = await some_actors(kept)
-    assert await sought_in(kept, "actor", none=("active=false",)) == [person, agent]
-    assert await sought_in(kept, "actor", none=("active=false", "kind=agent")) == [person]
-    assert await sought_in(kept, "actor", every=("kind=human",), none=("kind=human",)) == []
-    assert await sought_in(kept, "actor", none=("kind=robot",)) == [person, agent, gone]
+async def test_a_list_leaves_out_those_with_any_that_is_not_wanted(hosted: Hosted):
+    person, agent, gone = await some_actors(hosted)
+    assert await sought_in(hosted, "actor", none=("active=false",)) == [person, agent]
+    assert await sought_in(hosted, "actor", none=("active=false", "kind=agent")) == [person]
+    assert await sought_in(hosted, "actor", every=("kind=human",), none=("kind=human",)) == []
+    assert await sought_in(hosted, "actor", none=("kind=robot",)) == [person, agent, gone]
 
 
-async def test_a_list_is_narrowed_by_times_to_the_microsecond(kept: Kept):
-    person, agent, gone = await some_actors(kept)
+async def test_a_list_is_narrowed_by_times_to_the_microsecond(hosted: Hosted):
+    person, agent, gone = await some_actors(hosted)
     then, moment = NOW + timedelta(hours=1), timedelta(microseconds=1)
 
     async def found(*compared: tuple[str, str, datetime], **more: Any) -> list[UUID]:
-        return await sought_in(kept, "actor", compared=compared, **more)
+        return await sought_in(hosted, "actor", compared=compared, **more)
 
     assert await found(("created_at", ">=", then)) == [agent, gone]
     assert await found(("created_at", ">=", then + moment)) == []
@@ -1252,40 +1259,40 @@ async def test_a_list_is_narrowed_by_times_to_the_microsecond(kept: Kept):
     ]
 
 
-async def test_a_time_that_has_not_come_is_neither_before_nor_after(kept: Kept):
-    _, _, gone = await some_actors(kept)
+async def test_a_time_that_has_not_come_is_neither_before_nor_after(hosted: Hosted):
+    _, _, gone = await some_actors(hosted)
     for how in (">=", "<", "<="):
         compared = (("deactivated_at", how, NOW + timedelta(hours=2)),)
         expected = [] if how == "<" else [gone]
-        assert await sought_in(kept, "actor", compared=compared) == expected
+        assert await sought_in(hosted, "actor", compared=compared) == expected
 
 
-async def test_all_that_is_asked_for_holds_at_once(kept: Kept):
-    person, agent, gone = await some_actors(kept)
+async def test_all_that_is_asked_for_holds_at_once(hosted: Hosted):
+    person, agent, gone = await some_actors(hosted)
     asked: dict[str, Any] = {
         "groups": (("kind=agent", "kind=human"),),
         "none": ("active=false",),
         "compared": (("created_at", ">=", NOW),),
     }
-    assert await sought_in(kept, "actor", **asked) == [person, agent]
-    assert await sought_in(kept, "actor", **asked, after=person) == [agent]
-    assert await sought_in(kept, "actor", **asked, every=("kind=human",)) == [person]
-    assert gone not in await sought_in(kept, "actor", **asked)
+    assert await sought_in(hosted, "actor", **asked) == [person, agent]
+    assert await sought_in(hosted, "actor", **asked, after=person) == [agent]
+    assert await sought_in(hosted, "actor", **asked, every=("kind=human",)) == [person]
+    assert gone not in await sought_in(hosted, "actor", **asked)
 
 
-async def a_visit(kept: Kept, *, cancelled: bool = False) -> UUID:
+async def a_visit(hosted: Hosted, *, cancelled: bool = False) -> UUID:
     """A visit planned from an hour from now until two hours from now."""
     id, hour = uuid7(), timedelta(hours=1)
     staff, where = VisitType.STAFF, (uuid7(), HTTP)
     planned = VisitRegistered(NOW, id, *where, staff, NOW + hour, NOW + 2 * hour, None, {})
-    await kept.store.append(append(at(1, planned)))
+    await hosted.store.append(append(at(1, planned)))
     if cancelled:
-        await kept.store.append(append(at(2, VisitCancelled(NOW, id, "beam lost"))))
+        await hosted.store.append(append(at(2, VisitCancelled(NOW, id, "beam lost"))))
     return id
 
 
-async def test_what_holds_for_a_time_holds_from_its_first_moment_until_its_last(kept: Kept):
-    id, cancelled = await a_visit(kept), await a_visit(kept, cancelled=True)
+async def test_what_holds_for_a_time_holds_from_its_first_moment_until_its_last(hosted: Hosted):
+    id, cancelled = await a_visit(hosted), await a_visit(hosted, cancelled=True)
     during = Period("during", "Planned", "planned_start_at", "planned_end_at")
     hour, moment = timedelta(hours=1), timedelta(microseconds=1)
     for after, holds in (
@@ -1295,39 +1302,39 @@ async def test_what_holds_for_a_time_holds_from_its_first_moment_until_its_last(
         (2 * hour, False),
     ):
         now = NOW + after
-        found = await sought_in(kept, "visit", now=now, period=(during, True))
+        found = await sought_in(hosted, "visit", now=now, period=(during, True))
         assert found == ([id] if holds else [])
-        found = await sought_in(kept, "visit", now=now, period=(during, False))
+        found = await sought_in(hosted, "visit", now=now, period=(during, False))
         assert found == ([cancelled] if holds else [id, cancelled])
 
 
-async def test_what_has_no_first_or_no_last_moment_is_open_on_that_side(kept: Kept):
-    id = await a_visit(kept)
+async def test_what_has_no_first_or_no_last_moment_is_open_on_that_side(hosted: Hosted):
+    id = await a_visit(hosted)
     long_ago, far_ahead = NOW - timedelta(days=9999), NOW + timedelta(days=9999)
     for since, until in ((None, "ended_at"), ("arrived_at", "ended_at")):
         period = Period("open", "Planned", since, until), True
-        assert await sought_in(kept, "visit", now=long_ago, period=period) == [id]
-        assert await sought_in(kept, "visit", now=far_ahead, period=period) == [id]
+        assert await sought_in(hosted, "visit", now=long_ago, period=period) == [id]
+        assert await sought_in(hosted, "visit", now=far_ahead, period=period) == [id]
 
 
-async def test_a_list_shows_only_the_owners_where_one_is_named(kept: Kept):
-    mine, zone = await an_actor(kept.store), uuid7()
-    other = await an_actor(kept.store, principal_id=uuid7())
-    await kept.store.append(append(at(1, ZoneDefined(NOW, zone, "Hutch"))))
-    assert await listed(kept, owner_id=ME) == [mine]
-    assert await listed(kept, owner_id=other) == [other], "an actor is its own"
-    assert await listed(kept, "kind=human", owner_id=ME) == [mine]
-    assert await listed(kept, name="zone", owner_id=ME) == [zone]
-    assert await listed(kept, name="zone", owner_id=zone) == [], "a zone is not"
+async def test_a_list_shows_only_the_owners_where_one_is_named(hosted: Hosted):
+    mine, zone = await an_actor(hosted.store), uuid7()
+    other = await an_actor(hosted.store, principal_id=uuid7())
+    await hosted.store.append(append(at(1, ZoneDefined(NOW, zone, "Hutch"))))
+    assert await listed(hosted, owner_id=ME) == [mine]
+    assert await listed(hosted, owner_id=other) == [other], "an actor is its own"
+    assert await listed(hosted, "kind=human", owner_id=ME) == [mine]
+    assert await listed(hosted, name="zone", owner_id=ME) == [zone]
+    assert await listed(hosted, name="zone", owner_id=zone) == [], "a zone is not"
 
 
-async def test_a_list_is_read_from_its_newest_end(kept: Kept):
-    ids = [await an_actor(kept.store) for _ in range(4)]
-    await kept.catch_up()
+async def test_a_list_is_read_from_its_newest_end(hosted: Hosted):
+    ids = [await an_actor(hosted.store) for _ in range(4)]
+    await hosted.catch_up()
 
     async def found(*facets: str, after: UUID | None = None, limit: int = 10) -> list[UUID]:
         page = ListPage(limit, after, newest_first=True)
-        rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), ME, page)
+        rows = await hosted.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), ME, page)
         return [row.id for row in rows]
 
     assert await found() == ids[::-1]
@@ -1337,12 +1344,12 @@ async def test_a_list_is_read_from_its_newest_end(kept: Kept):
     assert await found(after=ids[0]) == []
 
 
-async def test_the_ids_of_a_list_are_read_without_its_rows(kept: Kept):
-    ids = [await an_actor(kept.store) for _ in range(3)]
-    await kept.catch_up()
+async def test_the_ids_of_a_list_are_read_without_its_rows(hosted: Hosted):
+    ids = [await an_actor(hosted.store) for _ in range(3)]
+    await hosted.catch_up()
     for facets in (), ("kind=human",), ("kind=human", "active=true"):
         page = ListPage(2, ids_only=True)
-        rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), None, page)
+        rows = await hosted.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), None, page)
         assert [row.id for row in rows] == ids[:2]
 
 
@@ -1351,15 +1358,15 @@ def id_at(time: datetime) -> UUID:
     return UUID(int=int(time.timestamp() * 1000) << 80 | uuid7().int % 2**80)
 
 
-async def test_a_list_is_narrowed_by_the_time_of_creation(kept: Kept):
+async def test_a_list_is_narrowed_by_the_time_of_creation(hosted: Hosted):
     days = [NOW + timedelta(days=n) for n in range(4)]
     ids = [id_at(day) for day in days]
     for id, day in zip(ids, days, strict=True):
-        await kept.store.append(append(at(1, ZoneDefined(day, id, "Hutch"))))
+        await hosted.store.append(append(at(1, ZoneDefined(day, id, "Hutch"))))
     moment = timedelta(microseconds=1)
 
     async def found(*created: tuple[str, datetime], **more: Any) -> list[UUID]:
-        return await sought_in(kept, "zone", created=created, **more)
+        return await sought_in(hosted, "zone", created=created, **more)
 
     assert await found((">=", days[1])) == ids[1:]
     assert await found((">=", days[1] + moment)) == ids[2:]
@@ -1370,43 +1377,43 @@ async def test_a_list_is_narrowed_by_the_time_of_creation(kept: Kept):
     assert await found((">=", first), ("<", last)) == ids
 
 
-async def test_a_list_is_narrowed_by_a_name_without_case_and_accents(kept: Kept):
+async def test_a_list_is_narrowed_by_a_name_without_case_and_accents(hosted: Hosted):
     ids = {name: uuid7() for name in ("Hutch", "HÜTCH", "Hutch 2")}
     for name, id in ids.items():
-        await kept.store.append(append(at(1, ZoneDefined(NOW, id, name))))
-    assert await listed(kept, "name=hutch", name="zone") == [ids["Hutch"], ids["HÜTCH"]]
+        await hosted.store.append(append(at(1, ZoneDefined(NOW, id, name))))
+    assert await listed(hosted, "name=hutch", name="zone") == [ids["Hutch"], ids["HÜTCH"]]
 
 
-async def test_a_list_is_narrowed_by_an_owner_that_a_filter_names(kept: Kept):
-    mine, stranger = await an_actor(kept.store), uuid7()
-    other = await an_actor(kept.store, principal_id=stranger)
-    assert await sought_in(kept, "actor", owner_id=ME) == [mine]
-    assert await sought_in(kept, "actor", owner_id=stranger) == [other]
-    assert await sought_in(kept, "actor", owner_id=other) == [], "the filter is about who made it"
-    await kept.catch_up()
+async def test_a_list_is_narrowed_by_an_owner_that_a_filter_names(hosted: Hosted):
+    mine, stranger = await an_actor(hosted.store), uuid7()
+    other = await an_actor(hosted.store, principal_id=stranger)
+    assert await sought_in(hosted, "actor", owner_id=ME) == [mine]
+    assert await sought_in(hosted, "actor", owner_id=stranger) == [other]
+    assert await sought_in(hosted, "actor", owner_id=other) == [], "the filter is about who made it"
+    await hosted.catch_up()
     of_stranger = ListFilter(NOW, owner_id=stranger)
-    assert not await kept.lists.listing(VIEWS["actor"], of_stranger, ME, ListPage(10))
+    assert not await hosted.lists.listing(VIEWS["actor"], of_stranger, ME, ListPage(10))
 
 
-async def test_a_list_is_read_page_by_page(kept: Kept):
-    ids = [await an_actor(kept.store) for _ in range(5)]
-    assert await listed(kept, limit=2) == ids[:2]
-    assert await listed(kept, after=ids[1], limit=2) == ids[2:4]
-    assert await listed(kept, "kind=human", after=ids[2], owner_id=ME) == ids[3:]
-    assert await listed(kept, after=ids[4]) == []
+async def test_a_list_is_read_page_by_page(hosted: Hosted):
+    ids = [await an_actor(hosted.store) for _ in range(5)]
+    assert await listed(hosted, limit=2) == ids[:2]
+    assert await listed(hosted, after=ids[1], limit=2) == ids[2:4]
+    assert await listed(hosted, "kind=human", after=ids[2], owner_id=ME) == ids[3:]
+    assert await listed(hosted, after=ids[4]) == []
 
 
-async def test_a_list_follows_what_was_written_and_not_what_was_not(kept: Kept):
+async def test_a_list_follows_what_was_written_and_not_what_was_not(hosted: Hosted):
     id = uuid7()
-    position = await kept.store.append(append(at(1, registered(id))))
-    await kept.catch_up()
-    assert await kept.lists.follows([VIEWS["actor"]], position)
-    assert await kept.lists.follows([VIEWS["zone"]], position), "of other streams too"
-    assert await kept.lists.follows([VIEWS["actor"]], BEGINNING)
+    position = await hosted.store.append(append(at(1, registered(id))))
+    await hosted.catch_up()
+    assert await hosted.lists.follows([VIEWS["actor"]], position)
+    assert await hosted.lists.follows([VIEWS["zone"]], position), "of other streams too"
+    assert await hosted.lists.follows([VIEWS["actor"]], BEGINNING)
 
 
-async def test_positions_are_told_apart_within_one_append(kept: Kept):
+async def test_positions_are_distinct_within_one_append(hosted: Hosted):
     id = uuid7()
-    last = await kept.store.append(append(at(1, registered(id)), at(2, updated(id))))
-    first, second = await kept.store.history(("Actor", id), 0, 10)
+    last = await hosted.store.append(append(at(1, registered(id)), at(2, updated(id))))
+    first, second = await hosted.store.history(("Actor", id), 0, 10)
     assert (first.position, second.position) == (last.position - 1, last.position)

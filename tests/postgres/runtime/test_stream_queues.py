@@ -115,7 +115,7 @@ async def test_a_stream_nobody_fights_over_in_another_process_is_not_waited_for(
         assert await held(watch) == (1, 0)
 
 
-async def test_whoever_waits_too_long_for_another_process_goes_on_without(
+async def test_a_writer_that_waits_too_long_for_another_process_continues_without(
     process: Process, watch: asyncpg.Connection
 ):
     one, other = process(), process(statement_timeout="50")

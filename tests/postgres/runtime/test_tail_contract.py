@@ -152,7 +152,7 @@ async def test_events_come_in_the_order_they_were_written_with_all_that_was_writ
     assert CODEC.decode("Actor", [first]) == [registered(one[0][1])]
 
 
-async def test_a_page_holds_no_more_than_its_limit_and_the_next_goes_on_behind_it(
+async def test_a_page_holds_no_more_than_its_limit_and_the_next_continues_after_it(
     store: EventStore, tail: Tail
 ):
     written = await an_actor(store, 5)
@@ -254,7 +254,9 @@ async def test_a_follower_may_begin_behind_an_event_and_sees_only_what_follows(
     assert stored(await read(tail, after=bookmark.reached)) == then != first
 
 
-async def test_a_follower_that_starts_again_goes_on_at_its_bookmark(store: EventStore, tail: Tail):
+async def test_a_follower_that_starts_again_continues_at_its_bookmark(
+    store: EventStore, tail: Tail
+):
     await an_actor(store)
     bookmark, (seen,) = await begun(tail), await read(tail)
     assert await tail.move([bookmark], seen.at)

@@ -165,7 +165,7 @@ async def test_an_empty_file_of_checkpoints_or_of_keys_is_a_fault(following: Fol
     assert told[0] == "The file of keys is empty: no checkpoint proves anything."
 
 
-async def test_a_host_that_another_one_relieved_goes_on_after_its_own_anchor(
+async def test_a_host_that_another_one_relieved_continues_after_its_own_anchor(
     following: Following, tmp_path: Path
 ):
     following.database.ask(WRITE_EVENT, 3)
@@ -188,7 +188,7 @@ async def test_a_host_that_another_one_relieved_goes_on_after_its_own_anchor(
     assert (await following.last(Tree.EVENTS)).number == 3
 
 
-async def test_a_log_that_lost_nothing_goes_on(following: Following):
+async def test_a_log_that_lost_nothing_continues(following: Following):
     following.database.ask(WRITE_EVENT, 3)
     await following.caught_up()
     before = await following.last(Tree.EVENTS)

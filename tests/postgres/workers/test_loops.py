@@ -95,7 +95,7 @@ async def mortal(roll: Random, **options: Any) -> Mortal:
 
 
 @pytest.mark.parametrize("number", range(10))
-async def test_a_steered_loop_goes_on_after_kills_without_asking_again(number: int):
+async def test_a_steered_loop_continues_after_kills_without_asking_again(number: int):
     roll, asked = dice(number, "kills"), Counter[int]()
 
     def advisor(evidence: Evidence) -> SteeringAdvice:
@@ -128,7 +128,7 @@ async def test_a_steered_loop_goes_on_after_kills_without_asking_again(number: i
 
 
 @pytest.mark.parametrize("number", range(10))
-async def test_a_converging_loop_goes_on_after_kills(number: int):
+async def test_a_converging_loop_continues_after_kills(number: int):
     async def nudge(call: ActionCall) -> None:
         seen = float((await call.control.read("bl:offset")).value)  # type: ignore[arg-type]
         await call.control.write("bl:offset", seen / 2)

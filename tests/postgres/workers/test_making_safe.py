@@ -113,7 +113,7 @@ async def test_an_abandoned_procedure_is_made_safe_while_its_hutch_is_open(bench
     assert failures == [(0, "ClosingStepNotRun")]
 
 
-async def test_whoever_may_hold_a_procedure_may_make_it_safe(bench: MakeBench):
+async def test_a_caller_who_may_hold_a_procedure_may_make_it_safe(bench: MakeBench):
     world = await bench()
     procedure_id, _ = await stopped_while_open(world, "abort_procedure")
     await enrol(world.service, "bo", "hold_procedure")

@@ -56,7 +56,7 @@ async def some_inferences(do: Do) -> list[dict[str, Any]]:
         "request_max_tokens": 1024,
         "finish_reasons": ["stop"],
         "conversation_id": "talk-1",
-        "messages": {"prompt": "Hold or go on?", "answer": "Hold."},
+        "messages": {"prompt": "Hold or continue?", "answer": "Hold."},
     }
     failed = {
         "inference_id": str(uuid4()),

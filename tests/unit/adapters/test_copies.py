@@ -78,7 +78,7 @@ async def test_no_link_out_of_a_directory_that_belongs_to_somebody_is_read(tmp_p
     assert told is CheckFailure.OUTSIDE_ROOTS
 
 
-async def test_what_cannot_be_read_is_told(reader: ChildCopyReader, tmp_path: Path):
+async def test_what_cannot_be_read_is_reported(reader: ChildCopyReader, tmp_path: Path):
     os.mkfifo(tmp_path / "data" / "fifo")
     for name, failure in (
         ("missing.h5", CheckFailure.NOT_FOUND),
@@ -89,7 +89,7 @@ async def test_what_cannot_be_read_is_told(reader: ChildCopyReader, tmp_path: Pa
         assert await read(reader, copy(f"file://{tmp_path}/data/{name}")) is failure
 
 
-async def test_a_directory_goes_on_after_the_files_that_were_read(
+async def test_a_directory_continues_after_the_files_that_were_read(
     reader: ChildCopyReader, tmp_path: Path
 ):
     base = tmp_path / "data" / "frames"
@@ -223,7 +223,7 @@ async def test_one_file_is_read_by_https(server: LocalReceiver):
     assert "authorization" not in got.headers
 
 
-async def test_what_https_refuses_is_told_and_no_redirection_is_followed(server: LocalReceiver):
+async def test_what_https_refuses_is_reported_and_no_redirection_is_followed(server: LocalReceiver):
     for status, failure in (
         (404, CheckFailure.NOT_FOUND),
         (410, CheckFailure.NOT_FOUND),

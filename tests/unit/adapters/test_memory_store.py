@@ -68,7 +68,7 @@ async def test_a_write_changes_neither_a_backup_nor_another_store_restored_from_
     assert other.backup() == backup != store.backup()
 
 
-async def test_numbers_and_positions_go_on_from_the_backup():
+async def test_numbers_and_positions_continue_from_the_backup():
     service, store = await memory_service()
     await write_everything(service, store)
     before = store.backup()

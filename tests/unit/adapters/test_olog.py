@@ -82,7 +82,7 @@ async def test_what_every_entry_would_meet_is_tried_again(
     assert olog.entries == []
 
 
-async def test_what_may_be_the_fault_of_one_entry_is_told_apart(olog: Olog, mirror: OlogMirror):
+async def test_what_may_be_the_fault_of_one_entry_is_distinguished(olog: Olog, mirror: OlogMirror):
     for spoiled in (answer(500), answer(200, "<html>"), answer(200, "[]")):
         for asked in (mirror.write(ENTRY, None), mirror.find(ENTRY.id)):
             olog.spoiled = [spoiled]
@@ -112,7 +112,7 @@ async def test_a_logbook_that_is_missing_is_named(olog: Olog, mirror: OlogMirror
     assert found.value.for_all
 
 
-async def test_a_refused_entry_is_told_without_its_text(mirror: OlogMirror):
+async def test_a_refused_entry_is_reported_without_its_text(mirror: OlogMirror):
     with pytest.raises(MirrorRefusedError, match=r"^Status 400$"):
         await mirror.write(replace(ENTRY, title=" "), None)
 

@@ -151,7 +151,7 @@ async def test_a_second_answer_of_the_name_server_changes_nothing(receiver: Loca
     assert (names.asked, receiver.connections) == (1, 0)
 
 
-async def test_every_attempt_looks_at_the_address_anew(receiver: LocalReceiver):
+async def test_every_attempt_resolves_the_address_again(receiver: LocalReceiver):
     names = Answers(["127.0.0.1"])
     sender = sending(receiver, names, plain=True)
     for _ in range(3):
@@ -235,7 +235,7 @@ async def test_a_receiver_that_does_not_answer_is_given_up(receiver: LocalReceiv
     gate.set()
 
 
-async def test_a_name_that_nobody_knows_is_told(receiver: LocalReceiver):
+async def test_an_unknown_host_name_is_reported(receiver: LocalReceiver):
     assert await attempt(sending(receiver), f"https://{NAME}:{receiver.port}/") == "NameNotResolved"
 
 

@@ -178,7 +178,7 @@ async def test_a_side_that_does_not_start_is_named(tmp_path: Path):
 
 
 @pytest.mark.anyio
-async def test_a_path_that_fails_is_told_and_the_next_is_tried(
+async def test_a_path_that_fails_is_reported_and_the_next_is_tried(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     failed = await compare_paths(lacking(tmp_path), ["fold", "append"], PLAN, 1)

@@ -80,7 +80,7 @@ def test_the_grid_is_walked_with_the_first_axis_slowest():
     assert grid_walk(after(6)).verdict is AdviceVerdict.STOP
 
 
-def test_the_grid_has_five_points_on_an_axis_unless_told():
+def test_the_grid_has_five_points_on_an_axis_by_default():
     wide = replace(after(1), options={}, space=SteeringSpace((X,)))
     assert grid_walk(wide).next_coordinate == {"x": 0.25}
 

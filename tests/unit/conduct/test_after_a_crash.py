@@ -169,7 +169,7 @@ def test_a_step_that_never_started_had_no_effect():
     assert continued("action once", failed) == "start 2"
 
 
-def test_the_walk_goes_on_at_the_first_step_that_is_not_finished():
+def test_the_walk_continues_at_the_first_step_that_is_not_finished():
     rows = row("Started"), row("Succeeded"), row("Started", step=1), row("Succeeded", step=1)
     action = next_action(known(CHECK, CHECK, CHECK, rows=rows))
     assert isinstance(action, Start)

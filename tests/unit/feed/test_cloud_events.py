@@ -48,7 +48,7 @@ def told(envelope: Envelope) -> dict[str, Any]:
     return json.loads(encode(EVENTS.of(envelope)))
 
 
-def test_an_event_is_told_with_these_attributes_and_no_others():
+def test_an_event_is_published_with_these_attributes_and_no_others():
     assert told(HELD) == {
         "specversion": "1.0",
         "id": str(EVENT_ID),
@@ -76,7 +76,7 @@ def test_an_event_without_a_cause_has_no_causationid():
     assert "causationid" not in told(replace(HELD, causation_id=None))
 
 
-def test_an_old_event_is_told_in_its_newest_form():
+def test_an_old_event_is_published_in_its_newest_form():
     def in_capitals(fields: dict[str, object]) -> dict[str, object]:
         return fields | {"name": str(fields["name"]).upper()}
 

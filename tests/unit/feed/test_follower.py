@@ -17,8 +17,8 @@ from beamkeep.feed.directory.entries import Entry
 from beamkeep.feed.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.log import START
+from beamkeep.feed.published import PublishedEvent
 from beamkeep.feed.reading import log_reader
-from beamkeep.feed.told import ToldEvent
 from beamkeep.testing.appends import CODEC, NOW, append, at, registered, updated
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +46,7 @@ async def actors(store: MemoryStore, number: int) -> list[UUID]:
     return ids
 
 
-def ids(told: Sequence[ToldEvent] | None) -> list[UUID]:
+def ids(told: Sequence[PublishedEvent] | None) -> list[UUID]:
     assert told is not None
     return [event.stream_id for event in told]
 
@@ -74,7 +74,7 @@ async def test_a_follower_of_an_empty_log_has_everything():
     assert ids(follower.after(START, 10)) == new
 
 
-async def test_only_so_many_events_are_kept():
+async def test_only_so_many_events_stay_in_memory():
     store = MemoryStore(CODEC)
     follower = a_follower(store, most_events=3)
     await follower.begin()
@@ -85,7 +85,7 @@ async def test_only_so_many_events_are_kept():
     assert follower.total_events == 5
 
 
-async def test_only_so_many_bytes_are_kept():
+async def test_only_so_many_bytes_stay_in_memory():
     store = MemoryStore(CODEC)
     follower = a_follower(store, most_bytes=2_500)
     await follower.begin()

@@ -85,7 +85,7 @@ def test_a_command_that_hangs_is_ended_and_its_suite_has_failed(monkeypatch: pyt
     assert not run(script("import time; time.sleep(600)")).passed
 
 
-def test_flaky_tests_and_processes_left_behind_are_told_of_a_suite_that_passed():
+def test_flaky_tests_and_processes_left_behind_are_reported_of_a_suite_that_passed():
     output = "1 failed, 8 passed in 2.1s\nFLAKY: test_it\n1 passed in 0.1s\n"
     verdict = Verdict(EVERY[0], passed=True, seconds=2.0, output=output)
     assert "FLAKY: test_it" in told(verdict)

@@ -50,7 +50,7 @@ def test_a_move_from_another_state_is_refused_and_the_refusal_says_what_is_neede
     )
 
 
-def test_all_allowed_states_are_told_in_alphabetical_order():
+def test_all_allowed_states_are_named_in_alphabetical_order():
     with pytest.raises(DoorCannotShutError, match=r"is Closed; it must be Locked or Open\.$"):
         DOOR.require(Door.CLOSED, Shut)
 
@@ -60,9 +60,9 @@ class PorterCannotOpenError(Cannot):
 
 
 def test_another_command_that_makes_the_move_is_refused_in_its_own_words():
-    DOOR.require(Door.CLOSED, Opened, told=PorterCannotOpenError)
+    DOOR.require(Door.CLOSED, Opened, refusal=PorterCannotOpenError)
     with pytest.raises(PorterCannotOpenError, match=r"is Locked; it must be Closed\.$"):
-        DOOR.require(Door.LOCKED, Opened, told=PorterCannotOpenError)
+        DOOR.require(Door.LOCKED, Opened, refusal=PorterCannotOpenError)
 
 
 def test_an_event_leads_where_the_table_says():

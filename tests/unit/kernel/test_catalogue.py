@@ -111,7 +111,7 @@ def test_sound_declarations_have_no_faults():
     assert found(LIGHT, DIM, *READS) == []
 
 
-def test_a_service_with_faults_does_not_start_and_all_are_told():
+def test_a_service_with_faults_does_not_start_and_all_are_named():
     torch = replace(LIGHT, route=Route("POST", "/torches"))
     assert found(LIGHT, torch) == [
         "light_lamp: declared 2 times",

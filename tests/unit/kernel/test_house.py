@@ -130,7 +130,7 @@ def test_a_constructor_call_with_more_than_three_arguments_names_them(subtests: 
             assert [call for call in facts(path).long_calls if call[0] in constructors] == []
 
 
-def test_what_is_run_beside_the_tests_imports_nothing_of_them(subtests: pytest.Subtests):
+def test_programs_of_the_tests_import_nothing_of_them(subtests: pytest.Subtests):
     folders = [ROOT / name for name in ("benchmarks", "demo", "docs")]
     for path in [path for folder in folders for path in folder.rglob("*.py")]:
         with subtests.test(path.relative_to(ROOT).as_posix()):

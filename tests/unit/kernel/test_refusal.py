@@ -34,7 +34,7 @@ def test_a_docstring_of_several_lines_loses_its_indentation():
     assert str(InvalidLampError()) == "A lamp has a bulb.\n\nName the bulb."
 
 
-def test_facts_are_kept_for_programs_and_not_told():
+def test_facts_are_for_programs_and_not_in_the_message():
     refusal = LampCannotDimError(held_by=UUID(int=1))
     assert refusal.facts == {"held_by": UUID(int=1)}
     assert str(refusal) == "The lamp cannot be dimmed."

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from tests.support.provider_server import (
     GOOD,
     ProviderServer,
-    Told,
+    Reply,
     completion,
     message,
     provider_server,
@@ -143,7 +143,7 @@ async def failure(model: LanguageModel) -> LanguageModelError:
 async def test_a_good_answer_is_read_with_what_it_is_billed_for(
     api: Api, server: ProviderServer, pauses: Pauses
 ):
-    server.tell(Told(api.good()))
+    server.answer_with(Reply(api.good()))
     answer = await model_of(api, server, pauses).complete(REQUEST)
     assert answer.output == GOOD
     assert answer.answered.usage == USED
@@ -154,7 +154,7 @@ async def test_a_good_answer_is_read_with_what_it_is_billed_for(
 async def test_a_request_names_the_snapshot_and_carries_prompt_schema_and_limit(
     api: Api, server: ProviderServer, pauses: Pauses
 ):
-    server.tell(Told(api.good()))
+    server.answer_with(Reply(api.good()))
     await model_of(api, server, pauses).complete(REQUEST)
     (sent,) = server.posts
     assert sent.path == api.path
@@ -175,22 +175,24 @@ async def test_a_request_names_the_snapshot_and_carries_prompt_schema_and_limit(
 
 
 async def test_each_api_gets_its_own_form(server: ProviderServer, pauses: Pauses):
-    server.tell(Told(message()))
+    server.answer_with(Reply(message()))
     await model_of(APIS["anthropic"], server, pauses).complete(REQUEST)
     assert server.posts[-1].body["output_config"]["format"]["type"] == "json_schema"
     assert server.posts[-1].body["thinking"] == {"type": "disabled"}
-    server.tell(Told(response()))
+    server.answer_with(Reply(response()))
     await model_of(APIS["openai"], server, pauses).complete(REQUEST)
     assert server.posts[-1].body["store"] is False
     assert server.posts[-1].body["reasoning"] == {"effort": "low"}
     assert server.posts[-1].body["text"]["format"]["strict"] is True
-    server.tell(Told(completion()))
+    server.answer_with(Reply(completion()))
     await model_of(APIS["openai_compatible"], server, pauses).complete(REQUEST)
     assert server.posts[-1].body["response_format"]["json_schema"]["strict"] is True
 
 
-async def test_a_refusal_is_told_apart_and_billed(api: Api, server: ProviderServer, pauses: Pauses):
-    server.tell(Told(api.refusing()))
+async def test_a_refusal_is_distinguished_and_billed(
+    api: Api, server: ProviderServer, pauses: Pauses
+):
+    server.answer_with(Reply(api.refusing()))
     error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelRefusedError)
     assert error.answered
@@ -200,11 +202,11 @@ async def test_a_refusal_is_told_apart_and_billed(api: Api, server: ProviderServ
 
 async def test_a_filtered_answer_is_a_refusal(server: ProviderServer, pauses: Pauses):
     filtered = response("", "incomplete", incomplete_details={"reason": "content_filter"})
-    server.tell(Told(filtered))
+    server.answer_with(Reply(filtered))
     assert isinstance(
         await failure(model_of(APIS["openai"], server, pauses)), LanguageModelRefusedError
     )
-    server.tell(Told(completion("", "content_filter")))
+    server.answer_with(Reply(completion("", "content_filter")))
     assert isinstance(
         await failure(model_of(APIS["openai_compatible"], server, pauses)),
         LanguageModelRefusedError,
@@ -214,7 +216,7 @@ async def test_a_filtered_answer_is_a_refusal(server: ProviderServer, pauses: Pa
 async def test_an_answer_that_was_cut_off_is_invalid_and_billed(
     api: Api, server: ProviderServer, pauses: Pauses
 ):
-    server.tell(Told(api.cut_off()))
+    server.answer_with(Reply(api.cut_off()))
     error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelOutputInvalidError)
     assert error.answered
@@ -225,7 +227,7 @@ async def test_an_answer_that_was_cut_off_is_invalid_and_billed(
 async def test_a_message_that_ended_otherwise_is_invalid(
     server: ProviderServer, pauses: Pauses, reason: str
 ):
-    server.tell(Told(message(stop_reason=reason)))
+    server.answer_with(Reply(message(stop_reason=reason)))
     error = await failure(model_of(APIS["anthropic"], server, pauses))
     assert isinstance(error, LanguageModelOutputInvalidError)
 
@@ -234,7 +236,7 @@ async def test_a_prompt_that_the_server_cut_silently_makes_the_answer_invalid(
     api: Api, server: ProviderServer, pauses: Pauses
 ):
     # A tenth of a token for each byte, and 5 of the cache for one of them.
-    server.tell(Told(api.good(input_tokens=REQUEST.input_bytes // 10 - 6)))
+    server.answer_with(Reply(api.good(input_tokens=REQUEST.input_bytes // 10 - 6)))
     error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelOutputInvalidError)
     assert "cut" in str(error)
@@ -264,7 +266,7 @@ WRONG_TEXTS = [
 async def test_output_that_does_not_fit_is_invalid_and_billed(
     api: Api, server: ProviderServer, pauses: Pauses, text: str
 ):
-    server.tell(Told(api.good(text)))
+    server.answer_with(Reply(api.good(text)))
     error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelOutputInvalidError)
     assert error.answered
@@ -275,26 +277,26 @@ async def test_output_that_does_not_fit_is_invalid_and_billed(
 async def test_a_body_of_another_shape_is_invalid(
     api: Api, server: ProviderServer, pauses: Pauses, body: bytes
 ):
-    server.tell(Told(body))
+    server.answer_with(Reply(body))
     assert isinstance(await failure(model_of(api, server, pauses)), LanguageModelOutputInvalidError)
 
 
 async def test_a_huge_body_is_not_read_to_its_end(api: Api, server: ProviderServer, pauses: Pauses):
-    server.tell(Told(b"x" * (MOST_ANSWER_BYTES + 100_000)))
+    server.answer_with(Reply(b"x" * (MOST_ANSWER_BYTES + 100_000)))
     error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelOutputInvalidError)
     assert "too large" in str(error)
 
 
 async def test_a_compressed_body_is_not_opened(api: Api, server: ProviderServer, pauses: Pauses):
-    server.tell(Told(b"x", headers={"Content-Encoding": "gzip"}))
+    server.answer_with(Reply(b"x", headers={"Content-Encoding": "gzip"}))
     assert isinstance(await failure(model_of(api, server, pauses)), LanguageModelOutputInvalidError)
 
 
 async def test_a_server_that_sends_a_byte_now_and_then_is_timed_out_once(
     api: Api, server: ProviderServer, pauses: Pauses
 ):
-    server.tell(Told(api.good(), trickle=True))
+    server.answer_with(Reply(api.good(), trickle=True))
     error = await failure(model_of(api, server, pauses, try_seconds=0.5))
     assert isinstance(error, LanguageModelTimeoutError)
     assert len(server.posts) == 1, "a call that timed out may be billed"
@@ -304,10 +306,10 @@ async def test_a_server_that_sends_a_byte_now_and_then_is_timed_out_once(
 async def test_a_server_that_fails_is_asked_once_more(
     api: Api, server: ProviderServer, pauses: Pauses, status: int
 ):
-    server.tell(Told({"error": {"type": "overloaded_error"}}, status), Told(api.good()))
+    server.answer_with(Reply({"error": {"type": "overloaded_error"}}, status), Reply(api.good()))
     assert (await model_of(api, server, pauses).complete(REQUEST)).output == GOOD
     assert pauses.seconds == [2.0]
-    server.tell(Told({"error": {"type": "overloaded_error"}}, status))
+    server.answer_with(Reply({"error": {"type": "overloaded_error"}}, status))
     error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelUnavailableError)
     assert len(server.posts) == 4
@@ -316,7 +318,7 @@ async def test_a_server_that_fails_is_asked_once_more(
 async def test_a_connection_that_breaks_is_tried_once_more(
     api: Api, server: ProviderServer, pauses: Pauses
 ):
-    server.tell(Told(api.good(), cut=True), Told(api.good()))
+    server.answer_with(Reply(api.good(), cut=True), Reply(api.good()))
     assert (await model_of(api, server, pauses).complete(REQUEST)).output == GOOD
     await server.close()
     assert isinstance(await failure(model_of(api, server, pauses)), LanguageModelUnavailableError)
@@ -326,7 +328,9 @@ async def test_a_connection_that_breaks_is_tried_once_more(
 async def test_a_rate_limit_is_waited_for(
     api: Api, server: ProviderServer, pauses: Pauses, header: dict[str, str], waited: list[float]
 ):
-    server.tell(Told({"error": {"type": "rate_limit_error"}}, 429, header), Told(api.good()))
+    server.answer_with(
+        Reply({"error": {"type": "rate_limit_error"}}, 429, header), Reply(api.good())
+    )
     assert (await model_of(api, server, pauses).complete(REQUEST)).output == GOOD
     assert pauses.seconds == waited
 
@@ -334,7 +338,7 @@ async def test_a_rate_limit_is_waited_for(
 async def test_a_rate_limit_that_lasts_is_not_waited_for(
     api: Api, server: ProviderServer, pauses: Pauses
 ):
-    server.tell(Told({"error": {}}, 429, {"Retry-After": "31"}))
+    server.answer_with(Reply({"error": {}}, 429, {"Retry-After": "31"}))
     assert isinstance(await failure(model_of(api, server, pauses)), LanguageModelRateLimitedError)
     assert pauses.seconds == []
     assert len(server.posts) == 1
@@ -345,7 +349,7 @@ async def test_wrong_credentials_are_logged_without_the_key_and_not_tried_again(
     api: Api, server: ProviderServer, pauses: Pauses, status: int
 ):
     told = {"error": {"type": f"bad_{KEY}", "message": f"The key {KEY} is wrong."}}
-    server.tell(Told(told, status))
+    server.answer_with(Reply(told, status))
     with capture_logs() as logged:
         error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelUnavailableError)
@@ -359,7 +363,9 @@ async def test_wrong_credentials_are_logged_without_the_key_and_not_tried_again(
 async def test_another_4xx_is_a_refusal_that_repeats_no_text(
     api: Api, server: ProviderServer, pauses: Pauses, status: int
 ):
-    server.tell(Told({"error": {"type": "bad", "message": f"{KEY} {REQUEST.user}"}}, status))
+    server.answer_with(
+        Reply({"error": {"type": "bad", "message": f"{KEY} {REQUEST.user}"}}, status)
+    )
     error = await failure(model_of(api, server, pauses))
     assert isinstance(error, LanguageModelRefusedError)
     assert error.answered is None
@@ -371,8 +377,8 @@ async def test_a_redirect_is_not_followed(
     api: Api, server: ProviderServer, pauses: Pauses, status: int
 ):
     async with provider_server() as other:
-        other.tell(Told(api.good()))
-        server.tell(Told({}, status, {"Location": f"{other.url}/v1/steal"}))
+        other.answer_with(Reply(api.good()))
+        server.answer_with(Reply({}, status, {"Location": f"{other.url}/v1/steal"}))
         error = await failure(model_of(api, server, pauses))
         assert isinstance(error, LanguageModelUnavailableError)
         assert other.got == []
@@ -389,7 +395,7 @@ async def test_the_environment_changes_nothing(
         monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Leak: yes\nX-Api-Key: other")
         monkeypatch.setenv("OPENAI_ORG_ID", "org-leak")
         monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-leak")
-        server.tell(Told(api.good()))
+        server.answer_with(Reply(api.good()))
         await model_of(api, server, pauses).complete(REQUEST)
         assert other.got == []
     sent = server.posts[0].headers
@@ -403,7 +409,7 @@ async def test_loggers_of_the_sdks_never_write_bodies(
 ):
     for name in ("anthropic", "openai", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.DEBUG)
-    server.tell(Told(api.good()))
+    server.answer_with(Reply(api.good()))
     caplog.set_level(logging.DEBUG)
     await model_of(api, server, pauses).complete(REQUEST)
     assert "xxxx" not in caplog.text
@@ -413,7 +419,7 @@ async def test_loggers_of_the_sdks_never_write_bodies(
 async def test_a_server_without_usage_is_charged_with_the_reserve(
     server: ProviderServer, pauses: Pauses
 ):
-    server.tell(Told(completion(usage=None)))
+    server.answer_with(Reply(completion(usage=None)))
     answer = await model_of(APIS["openai_compatible"], server, pauses).complete(REQUEST)
     assert answer.answered.usage == Usage(REQUEST.input_reserve, 800)
 

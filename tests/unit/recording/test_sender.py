@@ -218,7 +218,7 @@ def test_a_token_that_is_not_to_be_had_is_waited_for(record: Record, runs: Runs)
 
 
 @pytest.mark.parametrize("token", ["geheimé", "gehe\nim", "gehe im", "geheim\x7f", ""])
-def test_a_token_that_fits_no_header_is_waited_for_and_not_told(
+def test_a_token_that_fits_no_header_is_waited_for_and_not_shown(
     token: str, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
 ):
     tokens = iter([token, *[TOKEN] * 100])
@@ -237,7 +237,7 @@ def test_a_token_that_fits_no_header_is_waited_for_and_not_told(
         (httpx2.ReadTimeout("too late"), "too late"),
     ],
 )
-def test_of_a_call_that_fails_nothing_is_told_that_may_hold_the_token(
+def test_the_report_of_a_failed_call_holds_nothing_of_the_token(
     error: Exception,
     told: str,
     record: Record,
@@ -335,7 +335,7 @@ def test_a_refused_run_that_is_put_back_is_delivered_by_the_next_recorder(
     assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
 
 
-def test_the_rest_of_a_refused_run_is_kept_with_it(record: Record, runs: Runs, tmp_path: Path):
+def test_the_rest_of_a_refused_run_is_stored_with_it(record: Record, runs: Runs, tmp_path: Path):
     runs.fault = once((409, "RunOutsidePlanWindowError"), "/runs")
     recorder = record()
     scan = a_scan(3, uid="first")
@@ -377,7 +377,7 @@ def test_the_next_recorder_delivers_what_the_last_one_left(record: Record, runs:
     assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
 
 
-def test_what_is_repeated_says_the_same_though_the_recorder_is_set_up_anew(
+def test_what_is_repeated_says_the_same_though_the_recorder_is_set_up_again(
     record: Record, runs: Runs
 ):
     runs.fault = lambda path: "lose" if path == "/runs" else None
@@ -409,7 +409,7 @@ def test_a_crash_between_sending_and_remembering_sends_again_and_adds_nothing(
     assert runs.only.status == "Truncated"
 
 
-def test_a_crash_after_the_end_was_told_and_before_that_was_remembered_is_harmless(
+def test_a_crash_after_the_end_was_sent_and_before_that_was_stored_is_harmless(
     record: Record, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def crash(*_: object) -> None:
@@ -446,7 +446,7 @@ def test_a_run_whose_process_died_is_truncated_at_its_last_document(record: Reco
     assert runs.only.ending["interrupted_at"] == "2027-01-15T08:00:06.250000+00:00"
 
 
-def test_the_end_of_a_run_is_on_the_disk_before_it_is_told(
+def test_the_end_of_a_run_is_on_the_disk_before_it_is_sent(
     record: Record, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path, synced, safe = tmp_path / "spool" / "r.jsonl", dict[Path, int](), list[bool]()
@@ -471,7 +471,7 @@ def test_the_end_of_a_run_is_on_the_disk_before_it_is_told(
 
 
 @pytest.mark.parametrize("anew", [False, True])
-def test_what_comes_late_does_not_spoil_a_run_whose_end_was_told_and_not_answered(
+def test_what_comes_late_does_not_spoil_a_run_whose_end_was_sent_and_not_answered(
     anew: bool, record: Record, runs: Runs, tmp_path: Path
 ):
     runs.fault = lambda path: "lose" if path.endswith("/complete") else None
@@ -566,7 +566,7 @@ def test_documents_in_any_order_make_the_same_run(seed: int, record: Record, run
     assert (runs.only.status, sorted(values(runs))) == ("Completed", [1, 2, 3, 4, 5])
 
 
-def test_of_events_that_wait_for_their_stream_the_latest_are_kept(
+def test_of_events_that_wait_for_their_stream_the_latest_remain(
     record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr(recorder_module, "MAX_HELD", 3)
@@ -578,7 +578,7 @@ def test_of_events_that_wait_for_their_stream_the_latest_are_kept(
     assert caplog.text.count("An event of an unknown stream was not recorded.") == 1
 
 
-def test_an_event_that_waits_is_kept_as_it_was(record: Record, runs: Runs):
+def test_an_event_that_waits_does_not_change(record: Record, runs: Runs):
     recorder = record()
     start = started()
     stream = described(start)

@@ -58,7 +58,7 @@ def test_what_is_appended_is_read_in_order(tmp_path: Path):
     ]
 
 
-def test_reading_goes_on_after_any_line(tmp_path: Path):
+def test_reading_continues_after_any_line(tmp_path: Path):
     spool = Spool(tmp_path)
     for number in range(3):
         spool.append("r", "event", {"value": number})
@@ -144,7 +144,7 @@ def test_a_delivered_run_takes_no_room_and_no_further_documents(tmp_path: Path):
     assert (tmp_path / "delivered" / "r.jsonl").read_bytes() == b""
 
 
-def test_a_refused_run_goes_on_being_written_down(tmp_path: Path):
+def test_a_refused_run_continues_to_be_written(tmp_path: Path):
     spool = Spool(tmp_path)
     spool.append("r", "start", START)
     spool.move("r", "refused")
@@ -202,7 +202,7 @@ def test_a_full_disk_loses_a_document_and_no_other(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("ended", [False, True])
-def test_files_of_runs_that_ended_are_not_kept_open(ended: bool, tmp_path: Path):
+def test_files_of_runs_that_ended_do_not_stay_open(ended: bool, tmp_path: Path):
     spool, before = Spool(tmp_path), len(os.listdir("/proc/self/fd"))
     for number in range(20):
         spool.append(str(number), "start", START)

@@ -77,7 +77,7 @@ def configured(**data: Any) -> Named:
     return name, {**document, "configuration": {"motor": device}}
 
 
-def test_a_setting_is_told_again_only_when_it_has_changed():
+def test_a_setting_is_sent_again_only_when_it_has_changed():
     assert values(configured(speed=2), configured(speed=2), configured(speed=3)) == [2, 3]
 
 
@@ -170,7 +170,7 @@ def test_a_site_says_what_its_units_are_called():
 
 
 @pytest.mark.parametrize("text", ["photons/s", "pixel", "steps", "arbs", "m" * 50])
-def test_a_unit_that_udunits_does_not_know_is_kept_as_the_device_calls_it(text: str):
+def test_a_unit_that_udunits_does_not_know_is_stored_as_the_device_calls_it(text: str):
     stream = described(RUN, det=text)
     (seen,) = observed(stream, measured(stream, det=4))
     assert seen["unit"] == {"system": None, "code": text, "label": text}
@@ -226,7 +226,7 @@ NOTHING: dict[str, Any] = {}
         ),
     ],
 )
-def test_how_a_run_ends_is_told_by_its_stop_document(end: dict[str, Any], called: Any):
+def test_the_end_of_a_run_follows_from_its_stop_document(end: dict[str, Any], called: Any):
     assert ending(RUN[1], "stop", {**END, **end}) == called
 
 

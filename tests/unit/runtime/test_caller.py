@@ -29,7 +29,7 @@ async def asked(service: Service, subject: str = "ada", **more: Any) -> dict[str
     return json.loads(found.body)
 
 
-async def test_an_administrator_is_told_that_everything_is_permitted(service: Service):
+async def test_an_administrator_is_shown_that_everything_is_permitted(service: Service):
     told = await asked(service)
     assert (told["kind"], told["own_only"]) == ("human", [])
     assert told["permitted_commands"] == sorted(CATALOGUE.named)
@@ -38,7 +38,7 @@ async def test_an_administrator_is_told_that_everything_is_permitted(service: Se
     assert told["facility"]["timezone"] == "UTC"
 
 
-async def test_everybody_else_is_told_what_is_permitted_here_and_what_shows_only_their_own(
+async def test_everybody_else_is_shown_what_is_permitted_here_and_what_shows_only_their_own(
     service: Service,
 ):
     otto = await enrol(service, "otto", "get_self", "define_zone")
@@ -49,7 +49,7 @@ async def test_everybody_else_is_told_what_is_permitted_here_and_what_shows_only
     assert told["own_only"] == ["list_zones"]
 
 
-async def test_everybody_is_told_the_surfaces_on_which_they_may_ask(service: Service):
+async def test_everybody_is_shown_the_surfaces_on_which_they_may_ask(service: Service):
     await enrol(service, "otto", "get_self")
     http = str(seeded.SURFACES[SurfaceKind.HTTP])
     assert (await asked(service, "otto"))["surface_ids"] == [http]
@@ -74,7 +74,7 @@ async def test_the_name_is_that_of_the_profile_at_this_moment(service: Service):
     assert (await asked(service, "otto"))["name"] == "Otto Hahn"
 
 
-async def test_the_end_of_the_token_is_told(service: Service):
+async def test_the_end_of_the_token_is_shown(service: Service):
     ends = datetime(2030, 1, 31, 8, tzinfo=UTC)
     assert (await asked(service))["token_expires_at"] is None
     told = await asked(service, token_ends_at=ends)

@@ -441,7 +441,7 @@ NAMED_BESIDE = {
 }
 
 
-async def test_what_a_command_changes_or_copies_beside_its_target_is_absent_as_well(
+async def test_what_a_command_changes_or_copies_besides_its_target_is_absent_as_well(
     here: Facility, subtests: pytest.Subtests
 ):
     for name, field in NAMED_BESIDE.items():

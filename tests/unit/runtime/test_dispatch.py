@@ -240,7 +240,7 @@ async def test_a_refused_command_writes_nothing(service: Service, store: CuedSto
     assert store.snapshot() == before
 
 
-async def test_a_body_that_could_not_be_read_is_told_only_to_whom_may_call(service: Service):
+async def test_an_unreadable_body_is_reported_only_to_permitted_callers(service: Service):
     await enrol(service, "otto")
     unreadable = MalformedRequestError("The body is not well-formed JSON.")
     with pytest.raises(UnauthorizedError):
@@ -320,7 +320,7 @@ async def test_a_policy_of_one_command_permits_no_other(service: Service):
         await call(service, "register_actor", {"name": "Niels"}, subject="otto")
 
 
-async def test_what_a_caller_may_call_is_told_by_name(service: Service):
+async def test_what_a_caller_may_call_is_listed_by_name(service: Service):
     await enrol(service, "otto", "define_zone", "get_zone")
     catalogue = service.catalogue
     assert await service.admission.permitted(by("otto"), catalogue) == {"define_zone", "get_zone"}
@@ -329,7 +329,7 @@ async def test_what_a_caller_may_call_is_told_by_name(service: Service):
     assert await service.admission.permitted(elsewhere, catalogue) == set()
 
 
-async def test_a_denial_is_recorded_and_its_reason_not_told(service: Service, store: CuedStore):
+async def test_a_denial_is_recorded_and_its_reason_not_shown(service: Service, store: CuedStore):
     otto = await enrol(service, "otto")
     caller = by("otto")
     with pytest.raises(UnauthorizedError) as refused:
@@ -414,7 +414,7 @@ async def test_the_order_of_the_fields_does_not_matter(service: Service):
     assert again.body == first.body
 
 
-async def test_an_answer_that_an_earlier_release_kept_is_given_again(
+async def test_an_answer_that_an_earlier_release_stored_is_given_again(
     service: Service, store: CuedStore
 ):
     first = await zone(service, idempotency_key="k")
@@ -642,7 +642,7 @@ async def test_what_was_decided_on_an_old_version_of_another_stream_is_decided_a
         await call(service, "add_grant", grant)
 
 
-async def test_the_loser_of_a_race_for_a_login_is_told_that_it_is_bound(
+async def test_the_loser_of_a_race_for_a_login_learns_that_it_is_bound(
     service: Service, store: CuedStore
 ):
     register = {"name": "Otto", "identities": [{"issuer": ISSUER, "subject": "otto"}]}
@@ -677,7 +677,7 @@ async def take(service: Service, visit_id: UUID) -> CommandResult:
     return await call(service, "take_visit_surface_control", {"visit_id": str(visit_id)})
 
 
-async def test_the_loser_of_a_race_for_a_surface_is_told_who_holds_it(
+async def test_the_loser_of_a_race_for_a_surface_learns_who_holds_it(
     service: Service, store: CuedStore
 ):
     mine, theirs = await visit(service, store), await visit(service, store)

@@ -133,7 +133,7 @@ class Added(Command):
     tags: tuple[str, ...] = ()
 
 
-def test_a_field_that_a_later_release_adds_changes_no_fingerprint_that_was_kept():
+def test_a_field_that_a_later_release_adds_changes_no_stored_fingerprint():
     before, after = Earlier(name="Hutch"), Added(name="Hutch")
     assert fingerprint("define_zone", before) == fingerprint("define_zone", after)
     assert fingerprint("define_zone", before) != fingerprint(

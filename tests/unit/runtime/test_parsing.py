@@ -109,7 +109,7 @@ def test_an_unpaired_surrogate_is_refused_wherever_it_is(what: JsonValue):
         parse(Say, {"what": what})
 
 
-def test_a_text_beyond_ascii_is_kept():
+def test_a_text_beyond_ascii_is_unchanged():
     assert parse(Say, {"what": "Größe 😀"}).what == "Größe 😀"
 
 
@@ -119,7 +119,7 @@ def test_an_integer_that_readers_would_round_is_refused(what: JsonValue):
         parse(Say, {"what": what})
 
 
-def test_an_integer_up_to_2_to_the_53_is_kept():
+def test_an_integer_up_to_2_to_the_53_is_unchanged():
     assert parse(Say, {"what": [2**53, -(2**53)]}).what == [2**53, -(2**53)]
 
 
@@ -166,7 +166,7 @@ def faults_of(entries: list[dict[str, object]]) -> object:
 
 
 @pytest.mark.parametrize(("count", "rejected"), [(1, 0), (3, 0), (3, 1), (3, 2)])
-def test_a_rejected_entry_is_told_at_its_position_alone(count: int, rejected: int):
+def test_a_rejected_entry_is_reported_at_its_position_alone(count: int, rejected: int):
     entries: list[dict[str, object]] = [{**READING} for _ in range(count)]
     entries[rejected]["value"] = "much"
     assert faults_of(entries) == [
@@ -174,7 +174,7 @@ def test_a_rejected_entry_is_told_at_its_position_alone(count: int, rejected: in
     ]
 
 
-def test_a_list_that_is_too_short_is_still_told_to_be():
+def test_a_list_that_is_too_short_is_still_reported():
     problem = "Tuple should have at least 1 item after validation, not 0"
     assert faults_of([]) == [{"field": "entries", "problem": problem}]
 

@@ -216,7 +216,7 @@ async def test_a_dry_run_says_that_the_command_would_be_proposed(proposing: Prop
     assert proposing.store.position == before
 
 
-async def test_the_key_of_the_proposer_goes_on_answering_the_proposal(proposing: Proposing):
+async def test_the_key_of_the_proposer_still_answers_the_proposal(proposing: Proposing):
     id = await proposing.propose("define_family", FAMILY, idempotency_key="k")
     await proposing.approve(id)
     again = await call(proposing.service, "define_family", FAMILY, "paul", idempotency_key="k")
@@ -411,7 +411,7 @@ async def test_a_command_that_would_be_refused_is_not_proposed(proposing: Propos
         await proposing.propose("deprecate_family", absent)
 
 
-async def test_the_three_verdicts_are_told_apart(proposing: Proposing):
+async def test_the_three_verdicts_are_distinguished(proposing: Proposing):
     about = {"principal_id": str(proposing.proposer), "conduit_id": str(seeded.ENTRY)}
     told = [
         (

@@ -249,7 +249,7 @@ class TestAsOf:
             ("2030-01-01T03:00:00Z", False, False),
         ],
     )
-    async def test_what_holds_for_a_time_is_told_as_of_then_and_not_as_of_now(
+    async def test_what_holds_for_a_time_is_shown_as_of_then_and_not_as_of_now(
         self,
         service: Service,
         store: MemoryStore,
@@ -511,7 +511,7 @@ class TestLists:
         monkeypatch.setattr(queries, "MOST_COUNTED", 6)
         assert (await ask(service, "list_zones", count=True))["total"] == "6+"
 
-    async def test_a_page_has_1_to_100_rows_and_50_unless_told(self, service: Service):
+    async def test_a_page_has_1_to_100_rows_and_50_by_default(self, service: Service):
         for n in range(60):
             await make(service, "define_zone", name=f"Z{n}")
         assert len(await ids(service, "list_zones")) == 50
@@ -612,7 +612,7 @@ class TestCursors:
     async def cursor(self, service: Service) -> str:
         return (await ask(service, "list_zones", limit=1))["next_cursor"]
 
-    async def test_a_cursor_goes_on_with_another_limit(self, service: Service, cursor: str):
+    async def test_a_cursor_continues_with_another_limit(self, service: Service, cursor: str):
         assert len(await ids(service, "list_zones", cursor=cursor, limit=100)) == 2
 
     async def test_a_cursor_of_another_principal_is_422(self, service: Service, cursor: str):
@@ -685,7 +685,7 @@ class TestObjectRule:
                 assert str(refused) == (f"The actor does not exist. There is no actor {foreign}.")
         assert await ids(service, "list_actors", "otto") == [otto, niels]
 
-    async def test_a_conduit_is_seen_by_whoever_defined_it(
+    async def test_a_conduit_is_seen_by_its_definer(
         self, service: Service, otto: str, his_conduit: str
     ):
         for name in ("get_conduit", "get_conduit_history", "list_conduit_denials"):
@@ -704,7 +704,7 @@ class TestObjectRule:
         )
         assert type(refused) is ActorNotFoundError
 
-    async def test_of_what_follows_a_decision_only_ones_own_is_told(self, service: Service):
+    async def test_of_what_follows_a_decision_only_ones_own_is_shown(self, service: Service):
         await enrol(service, "olga", "register_decision", "get_decision", scope="Own")
         stop = {"context": "RunHold", "choice": "Stop"}
         first = await make(service, "register_decision", "olga", **stop)
@@ -716,7 +716,7 @@ class TestObjectRule:
         }
         assert seen == {"olga": [hers], "ada": [hers, another]}
 
-    async def test_proposals_that_became_a_caution_are_told_from_the_others(self):
+    async def test_proposals_that_became_a_caution_are_distinguished_from_the_others(self):
         service, store = await memory_service()
         do = AdminClient(service, store)
         first, second = await a_proposal(do), await a_proposal(do)
@@ -726,7 +726,7 @@ class TestObjectRule:
         shown = await do("get_decision", {"decision_id": first})
         assert shown["promoted_caution_id"] == made["caution_id"]
 
-    async def test_of_what_used_a_calibration_only_ones_own_is_told(self):
+    async def test_of_what_used_a_calibration_only_ones_own_is_shown(self):
         service, store = await memory_service()
         do = AdminClient(service, store)
         commands = ("define_calibration", "append_calibration_revision", "list_calibration_uses")

@@ -109,7 +109,7 @@ def test_recording_appends_what_is_lacking_and_rewrites_nothing(tmp_path: Path):
     assert found.startswith("visit.jsonl, stream 1: VisitRegistered at version 1 leads to Visit(")
 
 
-def test_only_the_digests_are_written_anew_for_a_state_that_gained_a_field(tmp_path: Path):
+def test_only_the_digests_are_rewritten_for_a_state_that_gained_a_field(tmp_path: Path):
     shutil.copytree(FOLDER, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py"))
     zones = file_of(tmp_path, AGGREGATES["Zone"])
     whole, first = zones.read_bytes(), read(FOLDER, AGGREGATES["Zone"])[0][0]

@@ -692,7 +692,7 @@ def test_a_row_follows_on_from_one_that_was_loaded(subtests: pytest.Subtests):
             assert row == rows(name, stream)[-1]
 
 
-def test_the_owner_is_whoever_wrote_the_first_event(subtests: pytest.Subtests):
+def test_the_owner_is_the_writer_of_the_first_event(subtests: pytest.Subtests):
     for title, (name, stream) in WANTED.items():
         with subtests.test(title):
             assert {row.owner_id for row in rows(name, stream)} == {OWNER}

@@ -285,7 +285,9 @@ def test_a_part_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "'linked-pco.h5' does not exist" in refused(ScanFileNotFoundError, path)
 
 
-def test_a_part_by_an_absolute_name_is_found_beside_the_file_that_was_moved(tmp_path: Path) -> None:
+def test_a_part_by_an_absolute_name_is_found_next_to_the_file_that_was_moved(
+    tmp_path: Path,
+) -> None:
     path = files.linked(tmp_path / "linked.nxs")
     with h5py.File(path, "a") as file:
         detector: Any = file["entry1/tomo_entry/instrument/detector"]

@@ -156,7 +156,7 @@ async def test_a_page_is_answered_unless_a_stream_is_asked_for():
         assert len(page.json()["items"]) == 2
 
 
-async def test_a_stream_begins_with_a_beat_and_goes_on_with_what_happens():
+async def test_a_stream_begins_with_a_beat_and_continues_with_what_happens():
     async with served() as at, at.follow() as stream:
         beat = await following(stream, "beat")
         assert beat.data.keys() == {"now", "head"}
@@ -168,7 +168,7 @@ async def test_a_stream_begins_with_a_beat_and_goes_on_with_what_happens():
         assert first.data["type"] == "beamkeep.ZoneDefined"
 
 
-async def test_a_stream_is_told_not_to_be_buffered():
+async def test_a_stream_asks_not_to_be_buffered():
     async with served() as at, at.http.stream("GET", "/events", headers=STREAM) as answer:
         assert answer.headers["content-type"] == "text/event-stream"
         assert answer.headers["cache-control"] == "no-store, no-transform"
@@ -275,7 +275,7 @@ def hint(id: UUID, count: int = 1) -> RowHint:
     return RowHint("run_observation", "Zone", id, count=count, last_at=datetime.now(UTC))
 
 
-async def test_rows_beside_an_object_are_hinted_at_without_a_cursor():
+async def test_rows_of_an_object_are_hinted_at_without_a_cursor():
     async with served() as at, at.follow() as stream:
         await following(stream, "beat")
         told = hint(UUID(int=1), 3)
@@ -380,7 +380,7 @@ async def test_the_stream_of_an_agent_ends_with_its_work(end: str):
     assert told[-1].data == {"reason": "permission"}
 
 
-async def test_a_suspended_agent_is_told_nothing_that_it_had_missed():
+async def test_a_suspended_agent_is_sent_nothing_that_it_had_missed():
     async with served(ring=1) as at:
         agent_id = await an_agent(at)
         await at.zones(*"ABC")
@@ -432,7 +432,7 @@ async def test_a_service_that_stops_says_so():
     assert (await app_stopped).data == {"reason": "restart"}
 
 
-async def test_a_principal_has_eight_streams_and_a_process_as_many_as_it_is_told(
+async def test_a_principal_has_eight_streams_and_a_process_as_many_as_are_set(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(listening, "PER_PRINCIPAL", 2)

@@ -32,7 +32,7 @@ async def rows(at: Listening, *agent_ids: UUID) -> list[AnswerEvidence]:
     return sorted(found, key=lambda row: row.evidence_id)
 
 
-async def test_the_end_of_a_stream_keeps_all_that_an_agent_was_told():
+async def test_the_end_of_a_stream_stores_all_that_an_agent_was_sent():
     async with served() as at:
         agent_id = await an_agent(at)
         async with at.follow(BOB, type="ZoneDefined") as stream:
@@ -50,7 +50,7 @@ async def test_the_end_of_a_stream_keeps_all_that_an_agent_was_told():
     ]
 
 
-async def test_an_open_stream_keeps_what_an_agent_was_told_each_time_that_it_is_due():
+async def test_an_open_stream_stores_what_an_agent_was_sent_each_time_that_it_is_due():
     async with served(AT_ONCE) as at:
         agent_id = await an_agent(at)
         async with at.follow(BOB, type="ZoneDefined") as stream:
@@ -67,7 +67,7 @@ async def test_an_open_stream_keeps_what_an_agent_was_told_each_time_that_it_is_
     assert len({row.digest for row in await rows(at, agent_id)}) == 2
 
 
-async def test_what_a_person_is_told_is_not_kept():
+async def test_what_a_person_is_sent_is_not_stored():
     async with served(AT_ONCE) as at:
         async with at.follow() as stream:
             await following(stream, "beat")
@@ -76,7 +76,7 @@ async def test_what_a_person_is_told_is_not_kept():
         assert await rows(at) == []
 
 
-async def test_a_stream_ends_when_what_it_told_cannot_be_kept(monkeypatch: pytest.MonkeyPatch):
+async def test_a_stream_ends_when_what_it_sent_cannot_be_stored(monkeypatch: pytest.MonkeyPatch):
     async def fails(evidence: AnswerEvidence) -> None:
         raise StoreUnavailableError
 

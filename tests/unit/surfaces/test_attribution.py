@@ -101,7 +101,9 @@ async def test_every_line_on_the_way_of_a_call_is_attributed(
             assert {line["correlation_id"] for line in found} == {id}
 
 
-async def test_calls_that_interleave_are_told_apart(lines: Lines, monkeypatch: pytest.MonkeyPatch):
+async def test_calls_that_interleave_are_distinguished(
+    lines: Lines, monkeypatch: pytest.MonkeyPatch
+):
     async with rest_client() as rest:
         both = asyncio.Barrier(2)
 

@@ -109,7 +109,7 @@ async def test_without_a_provider_the_page_calls_the_service_alone(build: Path):
     assert "connect-src 'self';" in policy
 
 
-async def test_a_hashed_asset_is_kept_for_ever(http: httpx2.AsyncClient):
+async def test_a_hashed_asset_is_cached_for_ever(http: httpx2.AsyncClient):
     answer = await http.get(f"/console/{HASHED}")
     assert answer.content == SCRIPT
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
@@ -131,7 +131,7 @@ async def test_an_asset_of_another_version_is_not_found(http: httpx2.AsyncClient
         ("", None),
     ],
 )
-async def test_the_compressed_copy_is_sent_to_whoever_accepts_it(
+async def test_the_compressed_copy_is_sent_to_clients_that_accept_it(
     accepted: str, encoding: str | None, http: httpx2.AsyncClient
 ):
     answer = await http.get(f"/console/{HASHED}", headers={"accept-encoding": accepted})

@@ -449,7 +449,7 @@ async def calling(limits: Limits, routes: Sequence[HttpRoute] = ()) -> httpx2.As
         (Limits(header_bytes=9), {}, 431, "HeadersTooLargeError"),
     ],
 )
-async def test_what_is_too_much_is_told_as_a_problem(
+async def test_what_is_too_much_is_answered_with_a_problem(
     limits: Limits, request_of: dict[str, Any], status: int, code: str
 ):
     async with await calling(limits) as http:

@@ -345,7 +345,7 @@ async def test_check_names_the_claim_and_what_would_clear_it(
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_one_line_says_why_and_the_caller_is_told_no_more_than_is_safe(
+async def test_one_line_says_why_and_the_caller_learns_no_more_than_is_safe(
     kept: tuple[Service, MemoryStore], fault: Fault
 ):
     here = site(kept, fault)
@@ -366,7 +366,7 @@ async def test_a_call_without_a_token_is_named_too(kept: tuple[Service, MemorySt
     assert here.counted("missing") == 1
 
 
-async def test_a_deactivated_actor_is_named_and_told_only_that_it_may_not_call(
+async def test_a_deactivated_actor_is_named_and_learns_only_that_it_may_not_call(
     kept: tuple[Service, MemoryStore],
 ):
     service, _ = kept

@@ -424,7 +424,9 @@ async def test_what_is_not_granted_is_refused_like_on_any_surface(service: Servi
         refused_with(await erin.call_tool("define_zone", {"name": "Hutch"}), denied("define_zone"))
 
 
-async def test_whoever_may_not_call_is_not_told_what_is_malformed(service: Service, url: str):
+async def test_a_caller_without_permission_does_not_learn_what_is_malformed(
+    service: Service, url: str
+):
     await grant(service, "frank", "list_zones")
     async with client(url, "frank") as frank:
         for arguments in ({"unknown": 1}, {"dry_run": "perhaps"}, {}):
@@ -501,7 +503,7 @@ async def test_a_call_arrives_at_the_surface_of_its_transport(service: Service, 
     assert history["items"][0]["surface_id"] == str(seeded.SURFACES[MCP])
 
 
-async def test_a_failure_is_logged_once_and_nothing_of_it_is_told(
+async def test_a_failure_is_logged_once_and_nothing_of_it_is_shown(
     service: Service, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ):
     async def fail(*_: object, **__: object) -> None:
@@ -828,7 +830,7 @@ async def test_a_call_that_takes_too_long_is_given_up(
         assert response.json() == problem(DeadlineExceededError())
 
 
-async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):
+async def test_stdio_asks_who_calls_for_every_call(tmp_path: Path):
     script = tmp_path / "serve.py"
     script.write_text(
         dedent("""

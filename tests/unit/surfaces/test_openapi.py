@@ -105,7 +105,7 @@ def test_the_parameters_are_those_of_the_call(subtests: pytest.Subtests):
             assert ("header", "X-Surface-Id") in found
 
 
-def test_every_refusal_of_a_call_is_told_under_its_status(subtests: pytest.Subtests):
+def test_every_refusal_of_a_call_is_documented_under_its_status(subtests: pytest.Subtests):
     for row in ROWS:
         with subtests.test(row.name):
             responses = described(row)["responses"]

@@ -152,7 +152,9 @@ async def test_a_token_that_is_bad_or_of_nobody_known_is_challenged(
     assert rest.store.backup() == before
 
 
-async def test_whoever_lacks_a_policy_learns_only_that(rest: RestClient, subtests: pytest.Subtests):
+async def test_a_caller_without_a_policy_learns_only_that(
+    rest: RestClient, subtests: pytest.Subtests
+):
     before = rest.store.backup()
     for row in ROWS:
         with subtests.test(row.name):
@@ -415,7 +417,7 @@ async def test_an_escaped_slash_stays_within_its_segment(rest: RestClient):
     refused(await rest.http.post("/visits/1%2Fstart"), 405, "MethodNotAllowedError")
 
 
-async def test_a_list_goes_on_where_its_page_ended(rest: RestClient):
+async def test_a_list_continues_where_its_page_ended(rest: RestClient):
     for _ in range(3):
         await rest.do("define_zone", {"name": "Hutch"})
     token = str(rest.store.position)
@@ -428,7 +430,7 @@ async def test_a_list_goes_on_where_its_page_ended(rest: RestClient):
     assert len(seen) == len(set(seen)) == 6
 
 
-async def test_what_nobody_foresaw_is_told_without_its_words_and_logged_once(
+async def test_an_unforeseen_error_is_reported_without_its_message_and_logged_once(
     rest: RestClient, monkeypatch: pytest.MonkeyPatch
 ):
     async def fails(opening: CallLookup) -> CallContext:

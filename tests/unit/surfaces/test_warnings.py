@@ -40,7 +40,7 @@ async def careless_version(rest: RestClient) -> dict[str, Any]:
     return await version_family(rest.do) | {"settings_schema": CARELESS}
 
 
-async def test_a_creation_answers_its_warnings_beside_the_id(rest: RestClient):
+async def test_a_creation_answers_its_warnings_with_the_id(rest: RestClient):
     answer = await rest.send("define_family", CARELESS_STAGE)
     assert answer.status_code == 201
     family_id = answer.headers["location"].rpartition("/")[2]

@@ -83,7 +83,7 @@ def test_a_root_is_the_one_of_the_definition_however_the_tree_was_grown(size: in
 
 
 @given(st.integers(0, len(LEAVES)), st.integers(0, len(LEAVES)))
-def test_a_frontier_that_was_stored_goes_on_as_the_one_that_was_not(first: int, second: int):
+def test_a_frontier_that_was_stored_continues_as_the_one_that_was_not(first: int, second: int):
     before, after = sorted((first, second))
     frontier, _ = grown(before)
     stored = Frontier(frontier.size, frontier.hashes)

@@ -268,7 +268,7 @@ class HangingAfter:
         return found
 
 
-async def test_a_killed_check_of_a_directory_goes_on_after_the_files_it_had_read(
+async def test_a_killed_check_of_a_directory_continues_after_the_files_it_had_read(
     bench: CheckBench,
 ):
     id = await bench.tree("frames", 20)

@@ -160,7 +160,7 @@ async def test_a_receiver_may_ask_for_a_pause_of_an_hour_at_most(bench: Delivery
         assert (row.error, row.due_at) == ("Busy", bench.now() + timedelta(hours=1))
 
 
-async def test_a_refusal_is_a_dead_letter_and_the_next_event_goes_on(bench: DeliveryBench):
+async def test_a_refusal_is_a_dead_letter_and_the_next_event_is_delivered(bench: DeliveryBench):
     id, _ = await bench.subscribe("/a")
     bench.receiver.answers("/a", 422, 404)
     await bench.zones("one", "two", "three")
@@ -195,7 +195,7 @@ async def test_a_receiver_that_is_gone_pauses_its_subscription(bench: DeliveryBe
         assert zones(await bench.got("/a", 3)) == ["one", "one", "two"]
 
 
-async def test_a_day_of_failures_pauses_a_subscription_and_it_may_go_on_from_now(
+async def test_a_day_of_failures_pauses_a_subscription_and_it_may_continue_from_now(
     bench: DeliveryBench,
 ):
     id, _ = await bench.subscribe("/a")
@@ -218,7 +218,7 @@ async def _is(bench: DeliveryBench, id: Any, status: str) -> bool:
     return (await bench.status(id))[0] == status
 
 
-async def test_an_owner_is_told_of_what_the_owner_may_see(bench: DeliveryBench):
+async def test_an_owner_is_sent_what_the_owner_may_see(bench: DeliveryBench):
     bob = await enrol(bench.service, "bob", "register_subscription")
     await permit(bench.service, bob, "list_events", "define_zone", scope="Own")
     id, _ = await bench.subscribe("/a", subject="bob")

@@ -196,7 +196,7 @@ async def test_a_value_whose_moment_is_over_asks_for_another_one_until_its_time_
     assert bench.control.writes == []
 
 
-async def test_a_cancelled_write_is_waited_for_and_kept_when_it_is_confirmed(bench: Bench):
+async def test_a_cancelled_write_is_waited_for_and_counts_when_it_is_confirmed(bench: Bench):
     bench.control.hold("bl:x")
     writing = asyncio.create_task(bench.carry_out(RecipeSetpointStep("bl:x", 1.0)))
     await _until(lambda: bool(bench.control.writes))
@@ -373,7 +373,7 @@ async def test_an_action_that_fails_or_is_late_is_in_doubt():
     assert await Bench(an_action(hangs)).failure(step) == ("ActionTimeoutError", True)
 
 
-async def test_an_action_learns_that_it_is_cancelled_and_its_result_is_kept():
+async def test_an_action_learns_that_it_is_cancelled_and_its_result_is_recorded():
     async def body(call: ActionCall) -> JsonObject:
         await call.cancelled.wait()
         return {"parked": True}

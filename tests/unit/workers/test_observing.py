@@ -439,7 +439,7 @@ async def test_an_enclosure_nobody_ever_reported_of_is_left_alone(world: World):
     assert (world.permits(), world.looks) == ([], 1)
 
 
-async def test_an_observer_that_cannot_even_tell_of_its_failure_goes_on(
+async def test_an_observer_that_cannot_even_report_its_failure_continues(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(supervision, "RENEW_EVERY", 0.01)

@@ -185,7 +185,7 @@ async def test_no_more_is_held_than_is_allowed_and_one_page(
     projections.require_in_step()
 
 
-async def test_rows_that_are_no_longer_kept_are_read_again(projections: MemoryProjections):
+async def test_rows_that_are_no_longer_stored_are_read_again(projections: MemoryProjections):
     by_turns(projections, streams=50, versions=3)
     await projector(projections, Bounds(rows=1, bytes=1, events=1)).catch_up([SHARD])
     assert len(projections.applied) == 15

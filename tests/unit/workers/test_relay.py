@@ -222,7 +222,7 @@ async def _is_complete(at: Relaying) -> bool:
     return await at.on_the_bus() == await at.in_the_log()
 
 
-async def test_a_relay_continues_after_the_last_message_though_its_place_was_not_kept(
+async def test_a_relay_continues_after_the_last_message_though_its_place_was_not_stored(
     server: NatsServer,
 ):
     at = (await relaying_to(server))._replace(places=Forgetful())
@@ -233,7 +233,7 @@ async def test_a_relay_continues_after_the_last_message_though_its_place_was_not
     assert await at.places.read() is None
 
 
-async def test_a_relay_of_an_emptied_stream_continues_after_the_place_it_kept(at: Relaying):
+async def test_a_relay_of_an_emptied_stream_continues_after_the_place_it_stored(at: Relaying):
     await at.zones("A")
     async with at.relayed():
         head = await at.reader.log.head()

@@ -236,7 +236,7 @@ def test_work_runs_while_the_lease_is_held_and_is_cancelled_without_it():
     assert lease.closed
 
 
-def test_a_process_that_cannot_tell_whether_it_holds_the_lease_does_not_go_on():
+def test_a_process_that_cannot_tell_whether_it_holds_the_lease_stops():
     lease, task = GrantedLease(), Task()
 
     def lose() -> None:

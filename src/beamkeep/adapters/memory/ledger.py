@@ -13,8 +13,8 @@ from beamkeep.kernel import (
     Table,
 )
 from beamkeep.runtime.store import (
-    KeptSnapshot,
     StoredEvent,
+    StoredSnapshot,
     Stream,
 )
 
@@ -54,12 +54,12 @@ class MemoryLedger:
             if row.scope not in scopes:
                 yield row
 
-    async def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[KeptSnapshot]:
+    async def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[StoredSnapshot]:
         """Return the snapshots of these folds, with the principals of the first events."""
         for (fold, stream), snapshot in sorted(self._store.snapshots.items(), key=of_stream):
             if fold in folds:
                 owner_id = self._store.streams[stream][0].principal_id
-                yield KeptSnapshot(stream, snapshot, owner_id, first_principal_id=owner_id)
+                yield StoredSnapshot(stream, snapshot, owner_id, first_principal_id=owner_id)
 
     async def stream(self, stream: Stream, upto: int) -> AsyncIterator[StoredEvent]:
         """Return the events of one stream up to a version."""

@@ -11,7 +11,7 @@ import msgspec
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.logins import LoginDigest
 from beamkeep.kernel import CLAIMS, Table
-from beamkeep.runtime.store import KeptSnapshot, Snapshot, StoredEvent, Stream
+from beamkeep.runtime.store import Snapshot, StoredEvent, StoredSnapshot, Stream
 
 from .row_faults import row_faults
 from .tables import parsed_rows, read_columns
@@ -87,11 +87,11 @@ class PostgresLedger:
         async for row in self._connection.cursor(select, list(scopes), prefetch=PAGE):
             yield msgspec.convert(dict(row), CLAIMS.row)
 
-    async def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[KeptSnapshot]:
+    async def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[StoredSnapshot]:
         """Return the snapshots of these folds, with the principals of the first events."""
         cursor = self._connection.cursor(SNAPSHOTS, list(folds), prefetch=PAGE)
         async for name, id, version, state, owner_id, first in cursor:
-            yield KeptSnapshot(
+            yield StoredSnapshot(
                 (name, id),
                 Snapshot(version, state.encode()),
                 owner_id=owner_id,

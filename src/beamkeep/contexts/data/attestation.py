@@ -441,7 +441,7 @@ OPERATIONS = (
         InvalidAttestationCheckedAtError, AttestationDistributionDiscardedError,
         AttestationTransferNotTrustedError, AttestationAlgorithmUnknownError,
         AttestationFormatUnsupportedError, DistributionAlreadyExistsError,
-        AttestationPlaceLeavesError, given=checked_copy, in_person=True),
+        AttestationPlaceLeavesError, given=checked_copy, first_hand=True),
 )
 # fmt: on
 

@@ -10,16 +10,16 @@ MOST_REFERENCES = 20
 
 def identifier(text: str, refusal: type[Refusal]) -> str:
     """Return an identifier, trimmed. Raise the refusal when it has characters that nobody sees."""
-    if not (kept := trimmed(text, refusal)).isprintable():
+    if not (stripped := trimmed(text, refusal)).isprintable():
         raise refusal("Remove the characters that cannot be seen, such as line breaks.")
-    return kept
+    return stripped
 
 
 class Identifier(Trimmed):
     """Marks an identifier of a command, which is refused when a character of it is not seen."""
 
-    def kept(self, text: str) -> str:
-        """Return the identifier as the command keeps it."""
+    def trim(self, text: str) -> str:
+        """Return the identifier as the command stores it."""
         return identifier(text, self.refusal)
 
 

@@ -401,7 +401,7 @@ def observe_supply_status(
     news = lost is not (supply.status is SupplyStatus.UNAVAILABLE) and not command.unchanged
     if not news and supply.status is not SupplyStatus.DECOMMISSIONED:
         return [heard]
-    STATUS.require(supply.status, event, told=SupplyCannotObserveStatusError)
+    STATUS.require(supply.status, event, refusal=SupplyCannotObserveStatusError)
     return [_moved(event, supply, command, call), heard]
 
 
@@ -475,14 +475,14 @@ OPERATIONS = (
         trigger.MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
     supplies.changes("POST /supplies/{supply_id}/observe-status", ObserveSupplyStatus,
         observe_supply_status, trigger.MonitorTriggerRequiredError,
-        monitors.MonitorTriggerNotBoundError, SupplyCannotObserveStatusError, in_person=True,
+        monitors.MonitorTriggerNotBoundError, SupplyCannotObserveStatusError, first_hand=True,
         title="Report the status of a supply"),
     supplies.changes("POST /supplies/{supply_id}/monitors/bind", BindSupplyMonitor,
         bind_supply_monitor, ActorNotFoundError, AdministratorRequiredError,
-        SupplyCannotBindMonitorError, GrantRequiresConfirmedLoginError, in_person=True,
+        SupplyCannotBindMonitorError, GrantRequiresConfirmedLoginError, first_hand=True,
         given=lambda _, command, read: monitors.new_monitor(command.monitor_id, read)),
     supplies.changes("POST /supplies/{supply_id}/monitors/unbind", UnbindSupplyMonitor,
-        unbind_supply_monitor, SupplyCannotUnbindMonitorError, in_person=True),
+        unbind_supply_monitor, SupplyCannotUnbindMonitorError, first_hand=True),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
         SupplyCannotDeregisterError, destructive=True),
 )

@@ -386,7 +386,7 @@ class ConductWalk:
         sender = self._walker.service.sender
         try:
             done = await self._repeated(
-                lambda: sender.go_on(command, facts.admitted, facts.requested)
+                lambda: sender.send_admitted(command, facts.admitted, facts.requested)
             )
         except WorkLostError:
             raise

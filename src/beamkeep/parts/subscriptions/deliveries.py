@@ -29,8 +29,8 @@ from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.formats import body_of
 from beamkeep.feed.log import LogPlace, LogQuery
 from beamkeep.feed.matching import Owners, asked_for
+from beamkeep.feed.published import PublishedEvent
 from beamkeep.feed.reading import LogReader
-from beamkeep.feed.told import ToldEvent
 from beamkeep.kernel import Cannot, ObjectScope, Record, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, UnauthorizedError
@@ -184,7 +184,7 @@ class _Delivering:
             before = Position(position.tx, position.position - 1)
             (event,) = (await self._all.reader.log.page(LogQuery(1, after=before))).events
             await self._permit()
-            await self._deliver(row, *await self._all.follower.tell([event]))
+            await self._deliver(row, *await self._all.follower.published([event]))
 
     async def _deliver_new(self) -> bool:
         """Deliver the next events, if there are any; return whether any were looked at."""
@@ -224,7 +224,7 @@ class _Delivering:
                 await self._write()
         return looked_at > 0
 
-    async def _page(self) -> tuple[Sequence[ToldEvent], LogPlace, int]:
+    async def _page(self) -> tuple[Sequence[PublishedEvent], LogPlace, int]:
         """Return a page of events that are no longer kept in memory, and how many it passed."""
         head, owner_id = self._all.follower.head, await self._permit()
         page = await self._all.reader.read(self._filters, owner_id, self._place, BATCH)
@@ -234,9 +234,9 @@ class _Delivering:
         ends: list[LogPlace] = [head] if is_whole else []
         reached = max([page.reached or self._place, *ends])
         moved = reached.position > self._place.position
-        return await self._all.follower.tell(page.events), reached, AT_ONCE if moved else 0
+        return await self._all.follower.published(page.events), reached, AT_ONCE if moved else 0
 
-    async def _permitted(self, wanted: Sequence[ToldEvent]) -> AsyncGenerator[ToldEvent]:
+    async def _permitted(self, wanted: Sequence[PublishedEvent]) -> AsyncGenerator[PublishedEvent]:
         """Yield events, and ask for the permission of the owner again after each batch."""
         for number, event in enumerate(wanted, 1):
             yield event
@@ -252,7 +252,7 @@ class _Delivering:
             await self._pause("owner may not see")
         return None if admitted.scope is ObjectScope.ALL else admitted.standing.principal_id
 
-    async def _deliver(self, row: EventDelivery, event: ToldEvent) -> None:
+    async def _deliver(self, row: EventDelivery, event: PublishedEvent) -> None:
         """Send one event, as often as it takes."""
         while row.status is DeliveryStatus.SENDING:
             await self._wait_until(row.due_at)
@@ -273,7 +273,7 @@ class _Delivering:
         )
         await self._require_few()
 
-    async def _attempt(self, row: EventDelivery, event: ToldEvent) -> EventDelivery:
+    async def _attempt(self, row: EventDelivery, event: PublishedEvent) -> EventDelivery:
         """Send one event once, and return what became of it."""
         content_type, body = body_of(self._subscription.format, event.cloud_event)
         url, secrets = await self._address()

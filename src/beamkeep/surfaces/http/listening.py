@@ -11,8 +11,8 @@ from beamkeep.contexts.seams.log import ListEvents, require_known
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.log import START, LogPlace
 from beamkeep.feed.matching import Owners, asked_for, hinted_at
+from beamkeep.feed.published import PublishedEvent
 from beamkeep.feed.reading import LogReader
-from beamkeep.feed.told import ToldEvent
 from beamkeep.kernel import ActorKind, ObjectScope, Question, Record
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller, UnauthorizedError
@@ -51,7 +51,7 @@ class StreamTimes(Record):
     beat: float = 10
     admission: float = 60
     evidence: float = 60
-    """For how long the events that an agent was told are gathered as one row of evidence."""
+    """For how long the events that an agent was shown are gathered as one row of evidence."""
     gather: float = 0.025
     """Events are written together that come within this time."""
 
@@ -150,10 +150,10 @@ class Listener:
         self._follower, self._times = streams.follower, streams.times
         self._place = place or (START if query.since else streams.follower.head)
         self._heard = streams.follower.rows.number
-        self._told: list[ToldEvent] = []
-        """Events that an agent was told and that are not on record yet."""
+        self._unrecorded: list[PublishedEvent] = []
+        """Events that an agent was shown and that are not on record yet."""
         self._waits = False
-        """Whether the next events are told only when the directory has followed them."""
+        """Whether the next events are sent only when the directory has followed them."""
         self._admit(admitted)
 
     async def parts(self) -> AsyncGenerator[bytes]:
@@ -164,8 +164,8 @@ class Listener:
         keep_at = clock() + times.evidence
         try:
             while True:
-                told = follower.after(self._place, AT_ONCE)
-                part = await (self._catch_up() if told is None else self._fitting(told))
+                events = follower.after(self._place, AT_ONCE)
+                part = await (self._catch_up() if events is None else self._fitting(events))
                 part += await self._hints()
                 written_at = clock()
                 if part:
@@ -174,7 +174,7 @@ class Listener:
                     # The socket took the part only now: this is what has come since.
                     _require_quick(follower.total_events - total_events, SLOW_EVENTS)
                     _require_quick(follower.total_bytes - total_bytes, SLOW_BYTES)
-                if clock() >= keep_at or len(self._told) >= MOST_SEEN:
+                if clock() >= keep_at or len(self._unrecorded) >= MOST_SEEN:
                     await self._keep()
                     keep_at = clock() + times.evidence
                 if clock() >= admit_at:
@@ -195,7 +195,7 @@ class Listener:
                 await self._keep()
 
     async def _catch_up(self) -> bytes:
-        """Return a page of events that are no longer kept in memory."""
+        """Return a page of events that are no longer in memory."""
         # What ended the permission may be an event that nobody asked for.
         await self._readmit()
         head = self._follower.head
@@ -209,12 +209,12 @@ class Listener:
         self._waits = not page.more and not is_whole
         ends: list[LogPlace] = [head] if is_whole else []
         self._place = max([page.reached or self._place, *ends])
-        return self._text(await self._follower.tell(page.events))
+        return self._text(await self._follower.published(page.events))
 
-    async def _fitting(self, told: Sequence[ToldEvent]) -> bytes:
+    async def _fitting(self, events: Sequence[PublishedEvent]) -> bytes:
         """Return those of these events that were asked for and may be seen."""
-        fitting, looked = await asked_for(told, self._query, self._follower.facilities)
-        self._waits = len(looked) < len(told)
+        fitting, looked = await asked_for(events, self._query, self._follower.facilities)
+        self._waits = len(looked) < len(events)
         me = str(self._caller_id).encode()
         if any(event.stream_type in NAMING and me in event.text for event in looked):
             await self._readmit()
@@ -224,14 +224,14 @@ class Listener:
             self._place = looked[-1].place
         return self._text(fitting)
 
-    def _text(self, events: Sequence[ToldEvent]) -> bytes:
-        """Return events as they are sent, and remember what an agent is told."""
+    def _text(self, events: Sequence[PublishedEvent]) -> bytes:
+        """Return events as they are sent, and remember what an agent is shown."""
         if self._is_agent:
-            self._told += events
+            self._unrecorded += events
         return b"".join([event.text for event in events])
 
     async def _hints(self) -> bytes:
-        """Return the hints that rows were added beside objects that may be seen."""
+        """Return the hints that rows were added to objects that may be seen."""
         self._heard, hints = self._follower.rows.after(self._heard)
         if not hints:
             return b""
@@ -241,15 +241,15 @@ class Listener:
         return b"".join([hint.text for hint in fitting])
 
     async def _keep(self) -> None:
-        """Store what an agent was told since this was done last. Raise EndedError if it fails."""
-        told, self._told = self._told, []
-        if not told:
+        """Store what an agent was shown since this was done last. Raise EndedError if it fails."""
+        events, self._unrecorded = self._unrecorded, []
+        if not events:
             return
         try:
             await self._streams.service.evidence.keep(
                 NAME,
-                b"".join([event.text for event in told]),
-                [(event.stream_type, event.stream_id, event.version) for event in told],
+                b"".join([event.text for event in events]),
+                [(event.stream_type, event.stream_id, event.version) for event in events],
                 agent_id=self._caller_id,
                 surface_id=self._surface_id,
                 correlation_id=self._caller.correlation_id,

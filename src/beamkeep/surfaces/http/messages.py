@@ -34,7 +34,7 @@ class HttpRequest:
     slot: ExitStack
     """The slot of the caller, held until the answer is complete."""
     parsing: Executor | None = None
-    """What parses large bodies, beside the loop."""
+    """What parses large bodies, outside the event loop."""
 
     def __init__(self, scope: Scope, receive: Receive, limits: Limits) -> None:
         self.scope, self.receive, self._limits = scope, receive, limits

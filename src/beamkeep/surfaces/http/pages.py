@@ -36,8 +36,8 @@ def application(
 
     async def readiness(_: HttpRequest) -> HttpResponse:
         missing = await ready()
-        told = "\n".join(filter(None, [missing or "ready", remark()]))
-        return HttpResponse(503 if missing else 200, TEXT, told.encode())
+        text = "\n".join(filter(None, [missing or "ready", remark()]))
+        return HttpResponse(503 if missing else 200, TEXT, text.encode())
 
     pages = {
         "/health": _fixed(TEXT, b"alive"),

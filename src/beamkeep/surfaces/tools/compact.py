@@ -43,11 +43,11 @@ def _member(key: str, value: Any, texts: bool) -> Any:
 
 def unfold(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema in which a definition that is used once stands where it is used."""
-    told, definitions = json.dumps(schema), cast("dict[str, Any]", schema.get("$defs", {}))
+    text, definitions = json.dumps(schema), cast("dict[str, Any]", schema.get("$defs", {}))
     once = {
         place: each
         for name, each in definitions.items()
-        if told.count(json.dumps(place := f"#/$defs/{name}")) == 1
+        if text.count(json.dumps(place := f"#/$defs/{name}")) == 1
     }
 
     def put(value: Any) -> Any:
@@ -61,6 +61,6 @@ def unfold(schema: dict[str, Any]) -> dict[str, Any]:
             case _:
                 return value
 
-    kept = {name: each for name, each in definitions.items() if f"#/$defs/{name}" not in once}
-    whole = {**schema, "$defs": kept} if kept else {k: v for k, v in schema.items() if k != "$defs"}
+    left = {name: each for name, each in definitions.items() if f"#/$defs/{name}" not in once}
+    whole = {**schema, "$defs": left} if left else {k: v for k, v in schema.items() if k != "$defs"}
     return put(whole)

@@ -27,7 +27,7 @@ INSTRUCTIONS = cleandoc("""
 
 
 class CallOptions(BaseModel):
-    """The arguments that every operation accepts beside its own."""
+    """The arguments that every operation accepts in addition to its own."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 

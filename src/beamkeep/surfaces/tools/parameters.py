@@ -76,7 +76,7 @@ OF_OPERATIONS: Mapping[str, str] = {
 
 
 def parameter_text(name: str, reads: bool, required: Collection[str]) -> str:
-    """Return what a parameter is; a filter of a list is told from what a call is about."""
+    """Return what a parameter is; a filter of a list is distinguished from what a call is about."""
     if text := (OF_QUESTIONS if reads else OF_OPERATIONS).get(name):
         return text
     words = name.removesuffix("_ids").removesuffix("_id").replace("_", " ")

@@ -70,7 +70,7 @@ async def get_prompt(
         needed = ", ".join(prompt.arguments)
         raise MCPError(types.INVALID_PARAMS, f"{params.name} takes exactly: {needed}.")
     if not all(value.isprintable() and len(value) <= MOST_CHARACTERS for value in given.values()):
-        told = f"An argument is one line of at most {MOST_CHARACTERS} characters."
-        raise MCPError(types.INVALID_PARAMS, told)
+        message = f"An argument is one line of at most {MOST_CHARACTERS} characters."
+        raise MCPError(types.INVALID_PARAMS, message)
     said = types.TextContent(text=prompt.text.format_map(given))
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=said)])

@@ -48,8 +48,8 @@ class Resources:
         found = ADDRESS.fullmatch(uri)
         row = self._gets.get(found[1]) if found else None
         if found is None or row is None:
-            told = "A resource is beamkeep://<noun>/<id>, with a noun of resources/templates/list."
-            raise MCPError(types.INVALID_PARAMS, told)
+            text = "A resource is beamkeep://<noun>/<id>, with a noun of resources/templates/list."
+            raise MCPError(types.INVALID_PARAMS, text)
         arguments = {row.aggregate.id_field: found[2]}
         return types.CallToolRequestParams(name=row.name, arguments=arguments)
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 from tests.support.examples.federation import OWN_SITE
-from tests.support.kept import Kept, kept_on
+from tests.support.hosted import Hosted, hosted_on
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -71,9 +71,9 @@ def where(request: pytest.FixtureRequest) -> Database | None:
 
 
 @pytest.fixture
-async def kept(where: Database | None) -> AsyncGenerator[Kept]:
-    async with kept_on(where) as kept:
-        yield kept
+async def hosted(where: Database | None) -> AsyncGenerator[Hosted]:
+    async with hosted_on(where) as hosted:
+        yield hosted
 
 
 async def registered(service: Service, subject: str | None = None, **where: str) -> UUID:
@@ -111,13 +111,13 @@ async def shown(service: Service, id: UUID) -> dict[str, Any]:
 # What stands where, alike on both stores
 
 
-async def test_what_stands_under_and_over_an_asset_is_listed(kept: Kept):
-    service = kept.service
+async def test_what_stands_under_and_over_an_asset_is_listed(hosted: Hosted):
+    service = hosted.service
     root, other = await an_asset(service), await an_asset(service)
     hutch = await an_asset(service, root)
     table = await an_asset(service, hutch)
     stage, camera = await an_asset(service, table), await an_asset(service, table)
-    await kept.catch_up()
+    await hosted.catch_up()
 
     assert await listed(service, below=root) == [hutch, table, stage, camera]
     assert await listed(service, below=table) == [stage, camera]
@@ -129,14 +129,14 @@ async def test_what_stands_under_and_over_an_asset_is_listed(kept: Kept):
     assert await listed(service, below=root, limit=1) == [hutch, table, stage, camera]
 
     await put_under(service, table, other)
-    await kept.catch_up()
+    await hosted.catch_up()
     assert await listed(service, below=root) == [hutch]
     assert await listed(service, below=other) == [table, stage, camera]
     assert await listed(service, above=camera) == [other, table]
 
 
-async def test_an_asset_belongs_to_the_facility_of_the_root_it_stands_under_now(kept: Kept):
-    service = kept.service
+async def test_an_asset_belongs_to_the_facility_of_the_root_it_stands_under_now(hosted: Hosted):
+    service = hosted.service
     hall = {"code": "hall-2", "name": "Hall 2", "kind": "Site"}
     await call(service, "register_facility", hall)
     elsewhere = await registered(service, tier="Unit", facility_code="hall-2")
@@ -149,8 +149,8 @@ async def test_an_asset_belongs_to_the_facility_of_the_root_it_stands_under_now(
     assert (await shown(service, elsewhere))["facility_scope"] == "hall-2"
 
 
-async def test_an_asset_is_not_put_under_what_stands_under_it(kept: Kept):
-    service = kept.service
+async def test_an_asset_is_not_put_under_what_stands_under_it(hosted: Hosted):
+    service = hosted.service
     table = await an_asset(service, await an_asset(service))
     stage = await an_asset(service, table)
     deep = await an_asset(service, stage)
@@ -173,8 +173,8 @@ def ids_of(tree: dict[str, Any]) -> list[UUID]:
     return [UUID(node["id"]) for node in tree["nodes"]]
 
 
-async def test_a_tree_has_every_asset_below_level_by_level_with_all_its_fields(kept: Kept):
-    service = kept.service
+async def test_a_tree_has_every_asset_below_level_by_level_with_all_its_fields(hosted: Hosted):
+    service = hosted.service
     root, _ = await an_asset(service), await an_asset(service)
     hutch, table = await an_asset(service, root), await an_asset(service, root)
     stage = await an_asset(service, hutch)
@@ -192,8 +192,8 @@ async def test_a_tree_has_every_asset_below_level_by_level_with_all_its_fields(k
     assert ids_of(await tree_of(service, hutch)) == [hutch, stage]
 
 
-async def test_a_tree_shows_assets_where_they_were_and_as_they_were(kept: Kept):
-    service = kept.service
+async def test_a_tree_shows_assets_where_they_were_and_as_they_were(hosted: Hosted):
+    service = hosted.service
     root, other = await an_asset(service), await an_asset(service)
     table = await an_asset(service, root)
     stage = await an_asset(service, table)
@@ -217,8 +217,8 @@ async def test_a_tree_shows_assets_where_they_were_and_as_they_were(kept: Kept):
         await tree_of(service, late, before)
 
 
-async def test_a_tree_shows_nothing_of_others_but_goes_on_below_it(kept: Kept):
-    service = kept.service
+async def test_a_tree_shows_nothing_of_others_but_continues_below_it(hosted: Hosted):
+    service = hosted.service
     await enrol(service, "otto", "register_asset", "get_asset_tree", scope="Own")
     own = await registered(service, "otto", tier="Unit", facility_code=OWN_SITE)
     table = await an_asset(service, own)
@@ -230,13 +230,15 @@ async def test_a_tree_shows_nothing_of_others_but_goes_on_below_it(kept: Kept):
         await tree_of(service, table, subject="otto")
 
 
-async def test_a_tree_is_cut_after_the_nearest_assets(kept: Kept, monkeypatch: pytest.MonkeyPatch):
+async def test_a_tree_is_cut_after_the_nearest_assets(
+    hosted: Hosted, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(tree, "MOST_NODES", 3)
-    root = await an_asset(kept.service)
-    near = [await an_asset(kept.service, root) for _ in range(2)]
-    assert (await tree_of(kept.service, root))["truncated"] is False
-    await an_asset(kept.service, near[0])
-    found = await tree_of(kept.service, root)
+    root = await an_asset(hosted.service)
+    near = [await an_asset(hosted.service, root) for _ in range(2)]
+    assert (await tree_of(hosted.service, root))["truncated"] is False
+    await an_asset(hosted.service, near[0])
+    found = await tree_of(hosted.service, root)
     assert (ids_of(found), found["truncated"]) == ([root, *near], True)
 
 
@@ -244,7 +246,7 @@ async def test_a_tree_is_cut_after_the_nearest_assets(kept: Kept, monkeypatch: p
 
 
 @pytest.mark.postgres
-async def test_a_relocation_is_seven_statements_and_a_subtree_one_beside_the_opening(
+async def test_a_relocation_is_seven_statements_and_a_subtree_one_after_the_opening(
     cluster: Cluster, database: Database
 ):
     async with (

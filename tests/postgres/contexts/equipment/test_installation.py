@@ -73,7 +73,7 @@ async def test_one_of_many_assets_goes_into_one_mount(service: Service):
     assert ends.keys() <= {"installed", "MountAlreadyOccupiedError", "ConcurrencyError"}
 
 
-async def test_what_is_installed_and_taken_out_is_told_in_both_histories(service: Service):
+async def test_an_installation_and_a_removal_are_in_both_histories(service: Service):
     mount_id, asset_id = await a_mount(service), await an_asset(service)
     await call(service, "install_asset", {"mount_id": mount_id, "asset_id": asset_id})
     await call(service, "uninstall_asset", {"mount_id": mount_id, "reason": "Repair"})

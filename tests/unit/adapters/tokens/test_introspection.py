@@ -249,7 +249,7 @@ async def test_a_provider_that_names_no_audience_must_be_configured_so():
         await asked.refuses("another")
 
 
-async def test_a_verified_token_is_kept_for_thirty_seconds(asked: Asked):
+async def test_a_verified_token_is_cached_for_thirty_seconds(asked: Asked):
     await asked.accepts()
     asked.says({"active": False})
     asked.after(29.9)
@@ -259,7 +259,7 @@ async def test_a_verified_token_is_kept_for_thirty_seconds(asked: Asked):
     assert len(asked.requests) == 2
 
 
-async def test_a_verified_token_is_not_kept_beyond_its_expiry(asked: Asked):
+async def test_a_verified_token_is_not_cached_beyond_its_expiry(asked: Asked):
     asked.says(said(exp=NOW + 10))
     await asked.accepts()
     asked.says({"active": False})
@@ -346,7 +346,7 @@ async def test_what_cannot_be_a_bearer_token_is_not_asked_about(asked: Asked, to
     assert not asked.requests
 
 
-async def test_neither_token_nor_secret_is_logged_or_told(
+async def test_neither_token_nor_secret_is_logged_or_shown(
     asked: Asked, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level(logging.DEBUG)

@@ -267,7 +267,7 @@ async def test_an_empty_key_set_refuses_every_token(site: Site):
     await site.refuses(site.token())
 
 
-async def test_a_verified_token_is_not_kept_beyond_its_expiry(site: Site):
+async def test_a_verified_token_is_not_cached_beyond_its_expiry(site: Site):
     await site.accepts(site.token())
     token = site.token(lasts=30)
     expiry = (await site.accepts(token)).expires_at
@@ -281,7 +281,7 @@ async def test_a_verified_token_is_not_kept_beyond_its_expiry(site: Site):
     await site.refuses(token)
 
 
-async def test_a_verified_token_is_kept_for_five_minutes(site: Site):
+async def test_a_verified_token_is_cached_for_five_minutes(site: Site):
     token = site.token()
     await site.accepts(token)
     site.published = {}

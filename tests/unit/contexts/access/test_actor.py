@@ -154,7 +154,7 @@ def test_a_researcher_identifier_comes_with_its_registry():
         given().when(command).refused(InvalidActorExternalIdError, saying=" is missing.")
 
 
-def test_the_first_fault_of_a_registration_in_the_order_listed_is_told():
+def test_the_first_fault_of_a_registration_in_the_order_listed_is_reported():
     everything_wrong: dict[str, object] = {
         "name": "Lise",
         "email": "x",
@@ -254,7 +254,7 @@ def test_a_change_of_nothing_is_refused():
     given(*LISE).when(UpdateActorProfile(actor_id=ID)).refused(InvalidActorProfileError)
 
 
-def test_a_forgotten_profile_is_not_changed_and_a_bad_value_is_told_before():
+def test_a_forgotten_profile_is_not_changed_and_a_bad_value_is_reported_first():
     forgotten, bad = given(registered), UpdateActorProfile(actor_id=ID, email="x")
     forgotten.when(bad).refused(InvalidActorEmailError)
     good = UpdateActorProfile(actor_id=ID, name="Lise")

@@ -69,7 +69,7 @@ async def test_only_calls_of_agents_with_a_cap_count():
         assert await counted(call, capped(0)) == ()
 
 
-def test_an_agent_is_told_what_it_lacks_and_a_person_is_not():
+def test_an_agent_learns_what_it_lacks_and_a_person_does_not():
     agent, person = (Standing(ID, kind) for kind in (ActorKind.AGENT, ActorKind.HUMAN))
     told = [explained(agent, Deny(code)) for code in DenialReason if "unknown" not in code]
     assert told == [

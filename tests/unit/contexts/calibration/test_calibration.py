@@ -216,7 +216,7 @@ def test_another_operating_point_asset_or_quantity_is_another_calibration():
         )
 
 
-def test_what_is_wrong_with_a_definition_is_told_in_order():
+def test_faults_of_a_definition_are_reported_in_order():
     past = (defined, claimed, AssetDecommissioned(NOW, CAMERA))
     given(*past).when(defining(asset_id=ABSENT, operating_point={})).refused(AssetNotFoundError)
     given(*past).when(defining(operating_point={})).refused(InvalidCalibrationOperatingPointError)
@@ -332,7 +332,7 @@ def test_a_source_names_what_its_kind_calls_for_and_nothing_else():
         )
 
 
-def test_a_source_is_kept_with_what_its_kind_calls_for():
+def test_a_source_is_stored_with_what_its_kind_requires():
     kept = {
         SourceGiven(SourceKind.MEASURED, procedure_id=R1): MeasuredSource(R1),
         SourceGiven(SourceKind.COMPUTED, dataset_id=R1): ComputedSource(R1),
@@ -362,7 +362,7 @@ def test_a_value_is_not_established_in_the_future():
     )
 
 
-def test_what_is_wrong_with_a_value_is_told_in_order():
+def test_faults_of_a_value_are_reported_in_order():
     gone = (*a_dataset(), DatasetDiscarded(NOW, DATASET, "out of focus"))
     past = (defined, *gone, revision(R1), revision(R2, supersedes=R1))
     wrong: dict[str, object] = {
@@ -401,7 +401,7 @@ def test_the_shape_of_a_source():
 # Describing.
 
 
-def test_a_calibration_is_described_anew_and_null_or_a_blank_text_clears_the_description():
+def test_a_description_is_replaced_and_null_or_a_blank_text_clears_it():
     pin = "By the edge of a pin"
     for text, kept in ((f" {pin} ", pin), (None, None), ("", None), (" ", None)):
         command = DESCRIBE.model_copy(update={"description": text})
@@ -553,7 +553,7 @@ def defined_as_current(calibration: Calibration) -> UUID:
     return found.revision_id
 
 
-def test_every_kind_of_source_is_told():
+def test_every_kind_of_source_is_named():
     kinds = {
         MeasuredSource(R1): SourceKind.MEASURED,
         ComputedSource(R1): SourceKind.COMPUTED,

@@ -102,7 +102,7 @@ async def test_the_calibrations_of_several_revisions_are_found():
     assert found == {OTHER: B, FIRST: A, SECOND: A}
 
 
-async def test_the_first_revision_that_does_not_exist_is_told():
+async def test_the_first_revision_that_does_not_exist_is_named():
     with pytest.raises(CalibrationRevisionNotFoundError, match=str(ABSENT)):
         await calibration_ids([FIRST, ABSENT, A], PAST)
 

@@ -149,7 +149,7 @@ def test_an_outside_reference_has_a_scheme_of_its_own_and_a_value_without_it():
     given().when(registering(external_refs=other)).then(replace(registered, external_refs=other))
 
 
-def test_what_is_wrong_with_a_campaign_is_told_in_order():
+def test_faults_of_a_campaign_are_reported_in_order():
     wrong: dict[str, object] = {
         "lead_actor_id": ABSENT,
         "subject_id": ABSENT,
@@ -227,7 +227,7 @@ def test_a_campaign_that_is_over_keeps_its_members():
         )
 
 
-def test_what_is_wrong_with_a_membership_is_told_in_order():
+def test_faults_of_a_membership_are_reported_in_order():
     for command in (ADD, REMOVE):
         given(registered, abandoned).when(command).refused(run.RunNotFoundError)
     given(registered, abandoned, running).when(REMOVE).refused(CampaignCannotRemoveRunError)

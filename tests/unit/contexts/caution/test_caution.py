@@ -160,7 +160,7 @@ RIGHTS: list[tuple[dict[str, object], type[Refusal]]] = [
 ]
 
 
-def test_what_is_wrong_with_a_caution_is_told_in_order():
+def test_faults_of_a_caution_are_reported_in_order():
     nowhere, on_procedure = about("Asset", ABSENT), about("Procedure", ABSENT)
     given().when(registering(**WRONG | {"target": nowhere})).refused(AssetNotFoundError)
     past, wrong = (replace(registered, target=ON_PROCEDURE), retired), dict(WRONG)

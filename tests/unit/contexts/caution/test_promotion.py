@@ -98,7 +98,7 @@ def malformed(event: Event, *keys: str) -> None:
     assert refusal.facts == {"keys": list(keys)}
 
 
-def test_a_proposal_becomes_a_caution_of_whoever_promotes_it():
+def test_a_proposal_becomes_a_caution_of_its_promoter():
     given(proposal()).when(PROMOTE).then(promoted, noted, claimed)
 
 
@@ -249,7 +249,7 @@ def test_what_has_ended_is_not_superseded_by_a_promotion():
     )
 
 
-def test_why_a_proposal_is_not_promoted_is_told_in_order():
+def test_reasons_against_a_promotion_are_reported_in_order():
     nowhere: JsonObject = {"target_id": str(ABSENT), "supersedes_caution_id": str(ABSENT)}
     ended = CautionRetired(NOW, OLD, RetireReason.RESOLVED)
     held = replace(claimed, row=Claim("caution-promotion", claim_key(DECISION), OTHER))

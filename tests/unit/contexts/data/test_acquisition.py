@@ -230,7 +230,7 @@ def test_of_two_corrections_at_once_one_is_refused():
     )
 
 
-def test_what_is_wrong_with_an_acquisition_is_told_in_order():
+def test_faults_of_an_acquisition_are_reported_in_order():
     past = (
         *(a_run(), a_run(OTHER_RUN), *a_dataset(OTHER_DATASET, producing_run_id=RUN)),
         DatasetDiscarded(NOW, DATASET, "out of focus"),

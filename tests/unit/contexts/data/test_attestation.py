@@ -203,7 +203,7 @@ def test_every_failure_makes_a_copy_unreachable():
         assert outcome[1] == replace(gone, failure=str(failure))
 
 
-def test_who_set_off_a_finding_is_told_by_the_kind_of_caller():
+def test_the_trigger_of_a_finding_follows_from_the_kind_of_caller():
     for kind, source in (
         (ActorKind.SERVICE_ACCOUNT, TriggerSource.MONITOR),
         (ActorKind.AGENT, TriggerSource.AUTO),
@@ -586,7 +586,7 @@ def test_a_check_did_not_begin_in_the_future():
     )
 
 
-def test_what_is_wrong_with_a_report_is_told_in_order():
+def test_faults_of_a_report_are_reported_in_order():
     wrong: dict[str, object] = {
         "distribution_id": ABSENT,
         "found": FoundSum(MD5),

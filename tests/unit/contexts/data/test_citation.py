@@ -113,7 +113,7 @@ def test_creators_keep_their_order_and_are_named_as_the_profile_says_now():
     assert (curator["contributorType"], curator["name"]) == ("DataCurator", "Ada")
 
 
-def test_an_identifier_of_an_unknown_registry_is_told_as_it_is():
+def test_an_identifier_of_an_unknown_registry_is_shown_as_it_is():
     details = PersonalDetails("Lise", external_id="X-1", external_id_namespace="scopus")
     (lise,) = told(creators=(CitedPerson(UUID(int=4), details),))["creators"]
     expected = {"nameIdentifier": "X-1", "nameIdentifierScheme": "SCOPUS"}

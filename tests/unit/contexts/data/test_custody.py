@@ -244,7 +244,7 @@ online=2              | Verified offline; Verified                  | online=1
 """  # noqa: E501
 
 
-def test_what_is_missing_is_told_by_the_key_of_the_rule():
+def test_what_is_missing_is_named_by_the_key_of_the_rule():
     for line in SHORT.strip().splitlines():
         rule, copies, expected = line.split("|")
         told = [copy(text) for text in copies.split(";") if text.strip()]
@@ -417,7 +417,7 @@ def test_a_dataset_without_a_copy_that_counts_is_not_archived():
         given(*copies).when(ARCHIVE).refused(DatasetHasNoVerifiedDistributionError)
 
 
-def test_a_dataset_that_lacks_copies_is_not_archived_and_what_it_lacks_is_told():
+def test_a_dataset_that_lacks_copies_is_not_archived_and_what_it_lacks_is_named():
     offline = kept(COPY, NVME, access_protocol=AccessProtocol.OFFLINE)
     missing = (
         "verified copies (1), storages (1), copies outside the facility (1), copies online (1)"
@@ -461,7 +461,7 @@ NEAR: dict[str, dict[str, Any]] = {
 }
 
 
-def test_a_copy_stays_while_another_that_is_kept_has_bytes_of_it():
+def test_a_copy_stays_while_another_that_stays_has_bytes_of_it():
     other, own = UUID(int=171), (*kept(COPY, NVME), *kept(SECOND, HALL))
     for uri, of in NEAR.items():
         near = a_copy(THIRD, dataset_id=other, uri=uri, **of)
@@ -531,7 +531,7 @@ def test_the_only_copy_stays_whether_or_not_it_counts():
     given(*a_copy(), stale).when(DISCARD).refused(DistributionIsLastVerifiedError)
 
 
-def test_a_copy_that_the_rule_needs_stays_and_what_would_be_missing_is_told():
+def test_a_copy_that_the_rule_needs_stays_and_what_would_be_missing_is_named():
     refused = (
         given(promoted, *kept(COPY, CLOUD), *kept(SECOND, NVME), *kept(THIRD, HALL))
         .when(DISCARD)

@@ -203,7 +203,7 @@ def test_a_dataset_of_parts_keeps_them_as_rows_and_not_in_the_event():
     )
 
 
-def test_the_number_of_files_is_one_or_as_told():
+def test_the_number_of_files_is_one_or_as_given():
     tree = Checksum(ChecksumAlgorithm.SHA256_TREE, "0" * 64)
     for checksum, told, kept in ((SUM, None, 1), (SUM, 5, 1), (tree, None, None), (tree, 5, 5)):
         (event, *_) = given().when(registering(checksum=checksum, file_count=told)).decided()
@@ -254,7 +254,7 @@ def test_the_run_has_pinned_every_revision_that_a_dataset_used():
     )
 
 
-def test_what_is_wrong_with_a_dataset_is_told_in_order():
+def test_faults_of_a_dataset_are_reported_in_order():
     gone = DatasetDiscarded(NOW, RAW, "out of focus")
     past = (a_run(), SubjectRegistered(NOW, OTHER_SUBJECT, "Fossil 8"), *a_dataset(RAW), gone)
     wrong: dict[str, object] = {
@@ -322,7 +322,7 @@ def test_a_dataset_in_an_edition_is_not_discarded_until_every_edition_is_withdra
     given(*a_dataset(), sealed, released).when(DISCARD).then(discarded, standing(status=DISCARDED))
 
 
-def test_a_dataset_is_not_discarded_before_the_day_until_which_it_is_kept():
+def test_a_dataset_is_not_discarded_before_its_retention_ends():
     today, tomorrow = NOW.date(), NOW.date() + timedelta(days=1)
     refused = (
         given(*a_dataset(retain_until=tomorrow))
@@ -335,7 +335,7 @@ def test_a_dataset_is_not_discarded_before_the_day_until_which_it_is_kept():
     )
 
 
-def test_what_forbids_to_discard_is_told_in_order():
+def test_reasons_against_a_discard_are_reported_in_order():
     kept = a_dataset(retain_until=KEPT_UNTIL)
     given(*kept, sealed, discarded).when(DISCARD).refused(
         DatasetCannotDiscardError, saying="The status is Discarded"
@@ -358,7 +358,7 @@ def test_a_dataset_of_a_run_that_left_data_is_promoted():
         assert outcome == [promoted, standing(producing_run_id=RUN, intent=PRODUCTION)]
 
 
-def test_a_dataset_of_a_run_that_goes_on_or_was_aborted_is_not_promoted():
+def test_a_dataset_of_a_run_that_is_open_or_was_aborted_is_not_promoted():
     going: list[tuple[tuple[Event, ...], str]] = [
         ((), "Running"),
         ((RunHeld(NOW, RUN, None, None),), "Held"),

@@ -200,7 +200,7 @@ def copies(*statuses: DistributionStatus) -> list[Part]:
     return [COPIES.insert(row(id, status=each)) for id, each in zip(ids, statuses, strict=True)]
 
 
-def test_a_dataset_has_at_most_64_copies_that_are_kept():
+def test_a_dataset_has_at_most_64_present_copies():
     given(*copies(*[REGISTERED, VERIFIED, STALE] * 21)).when(REGISTER).then(
         new, COPIES.insert(row(NEW)), taken()
     )
@@ -229,7 +229,7 @@ def test_one_place_holds_one_copy_of_whatever_dataset():
         assert refused.facts == {"distribution_id": COPY}
 
 
-def test_a_place_is_held_until_the_bytes_are_removed_and_the_ways_on_are_told():
+def test_a_place_is_held_until_the_bytes_are_removed_and_the_remedies_are_named():
     given(*a_copy(), stale).when(REGISTER).refused(
         DistributionAlreadyExistsError, saying=f"which is Stale. {OTHER_BYTES}"
     )
@@ -288,7 +288,7 @@ def test_datasets_of_parts_share_a_base_directory():
     given(*of_parts, *again).when(command).refused(DistributionAlreadyExistsError)
 
 
-def test_what_is_wrong_with_a_copy_is_told_in_order():
+def test_faults_of_a_copy_are_reported_in_order():
     past = (
         *(DatasetDiscarded(NOW, DATASET, "out of focus"), a_storage(OTHER, kind="photon_beam")),
         *copies(*[STALE] * 64),
@@ -447,7 +447,7 @@ def test_an_overwritten_copy_is_gone_and_frees_its_place():
         given(*a_copy(), *past).when(MARK_OVERWRITTEN).then(overwritten, COPIES.delete(COPY), FREED)
 
 
-def test_who_marks_a_copy_stale_is_told_by_the_kind_of_caller():
+def test_the_trigger_of_a_stale_mark_follows_from_the_kind_of_caller():
     for kind, source in (
         (ActorKind.SERVICE_ACCOUNT, TriggerSource.MONITOR),
         (ActorKind.AGENT, TriggerSource.AUTO),
@@ -563,7 +563,7 @@ def hours(number: int) -> Any:
     return NOW + timedelta(hours=number)
 
 
-def test_the_latest_good_check_of_each_checker_and_strength_is_kept():
+def test_the_latest_good_check_of_each_checker_and_strength_is_remembered():
     copy = after(
         verified(by=CLIENT, strength=STRONG, at=hours(1)),
         verified(by=SERVICE, strength=STRONG, at=hours(2)),

@@ -100,7 +100,7 @@ def test_a_digest_has_the_length_of_its_algorithm():
                 require_digests({algorithm: value}, SUM, InvalidDatasetDigestsError)
 
 
-def test_digests_are_kept_by_the_name_of_their_algorithm():
+def test_digests_are_sorted_by_the_name_of_their_algorithm():
     given = {DigestAlgorithm.XXH3_64: "0" * 16, DigestAlgorithm.MD5: "1" * 32}
     assert [*require_digests(given, SUM, InvalidDatasetDigestsError)] == ["md5", "xxh3-64"]
 
@@ -137,7 +137,7 @@ def test_the_digest_of_a_list_of_files_is_that_of_its_lines():
     assert tree_digest(files) == sha256(text.encode()).hexdigest()
 
 
-def test_parts_are_kept_by_path():
+def test_parts_are_sorted_by_path():
     files = (part("b", 2), part("a/b"), part("a"), part("B"), part("é"))
     kept = require_parts(files, sealing(*files), 6, InvalidDatasetPartsError)
     assert [each.path for each in kept] == ["B", "a", "a/b", "b", "é"]

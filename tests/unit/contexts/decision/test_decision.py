@@ -335,7 +335,7 @@ def test_there_are_at_most_32_alternatives():
     )
 
 
-def test_what_is_wrong_with_a_decision_is_told_in_order():
+def test_faults_of_a_decision_are_reported_in_order():
     wrong: dict[str, object] = {
         "actor_id": ABSENT,
         "parent_id": ABSENT,
@@ -390,7 +390,7 @@ def test_nobody_rates_a_decision_of_their_own():
     )
 
 
-def test_whoever_only_recorded_a_decision_may_rate_it():
+def test_the_recorder_of_anothers_decision_may_rate_it():
     given(replace(registered, actor_id=GRACE)).when(RATE).then(replace(rated, actor_id=ME), FINE)
 
 
@@ -419,11 +419,11 @@ def test_a_rating_that_was_changed_may_be_given_again():
     )
 
 
-def test_inferences_are_kept_without_their_messages():
+def test_inferences_are_stored_without_their_messages():
     given(registered).when(APPEND).then(appended(row(CALLED, messages=None)))
 
 
-def test_messages_are_kept_where_the_installation_says_so():
+def test_messages_are_stored_where_the_installation_says_so():
     given(registered).when(APPEND, given=True).then(appended(row(CALLED)))
 
 
@@ -433,7 +433,7 @@ def test_the_inferences_of_an_agent_carry_its_id():
     )
 
 
-def test_inferences_are_kept_in_the_order_they_are_sent():
+def test_inferences_are_stored_in_the_order_they_are_sent():
     another = replace(CALLED, inference_id=OTHER_INFERENCE, occurred_at=LATER, messages=None)
     given(registered).when(appending(another, CALLED)).then(
         appended(row(another), row(CALLED, messages=None))
@@ -445,7 +445,7 @@ def test_only_who_decided_says_by_which_inferences():
     given(by_robot).when(APPEND).refused(DecisionCannotAppendInferencesError)
 
 
-def test_an_inference_named_twice_is_told_before_who_may_not_append():
+def test_an_inference_named_twice_is_reported_before_a_missing_permission():
     for call in (CALL, GRACE_CALLS):
         given(registered).when(appending(CALLED, CALLED), call=call).refused(
             InvalidDecisionInferenceError
@@ -510,7 +510,7 @@ def test_a_logbook_entry_without_an_id_gets_one():
     )
 
 
-def test_a_repeated_logbook_entry_is_kept_once():
+def test_a_repeated_logbook_entry_is_stored_once():
     earlier = LOGBOOK.insert(replace(written, recorded_at=NOW - timedelta(days=1)))
     given(registered, earlier).when(WRITE).then(LogbookEntryMade(ENTRY))
 

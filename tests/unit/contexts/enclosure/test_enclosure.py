@@ -99,7 +99,7 @@ def test_the_same_name_elsewhere_or_spelled_otherwise_is_not_in_the_way():
         given(claimed(OTHER, key)).when(REGISTER).then(registered, unheard, claimed(ID))
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     closed = FacilityDecommissioned(NOW, SITE, "closed")
     given(closed).when(registering(facility_code="x")).refused(FacilityNotFoundError)
     given(closed, claimed(OTHER)).when(REGISTER).refused(EnclosureCannotRegisterError)
@@ -115,7 +115,7 @@ def test_the_same_status_again_only_keeps_the_enclosure_fresh():
     )
 
 
-def test_whoever_does_not_know_the_permit_does_not_keep_the_enclosure_fresh():
+def test_a_report_of_an_unknown_permit_does_not_keep_the_enclosure_fresh():
     unknown = observing(permit_status=UNKNOWN)
     given(registered).when(unknown, call=MONITOR).then()
     given(registered, permitted).when(unknown, call=MONITOR).then(observed(PERMITTED, UNKNOWN))
@@ -136,7 +136,7 @@ def test_nothing_is_observed_of_an_enclosure_out_of_use_not_even_the_same():
         ).refused(EnclosureCannotObserveStatusError, saying=OUT_OF_USE)
 
 
-def test_what_is_wrong_with_a_change_is_told_in_order():
+def test_faults_of_a_change_are_reported_in_order():
     for command in (OBSERVE, DECOMMISSION):
         given().when(command).refused(EnclosureNotFoundError)
     given(registered, decommissioned).when(OBSERVE).refused(MonitorTriggerRequiredError)

@@ -297,7 +297,7 @@ def test_a_part_is_registered_with_all_that_is_known_of_it_in_order():
     )
 
 
-def test_families_are_kept_in_one_order():
+def test_families_are_stored_in_one_order():
     given().when(register(family_ids=[STAGE, CAMERA])).then(
         *placed(registration(NEW, ROOT, CAMERA, STAGE))
     )
@@ -355,7 +355,7 @@ def test_a_new_asset_has_at_most_50_alternate_identifiers_repeats_not_counted():
     )
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     wrong: dict[str, Any] = {"parent_id": ABSENT, "facility_code": "nowhere"}
     wrong |= {"family_ids": [ABSENT], "model_id": ABSENT, "located_in_enclosure_id": ABSENT}
     wrong |= {"alternate_identifiers": numbered(51)}
@@ -378,7 +378,7 @@ def test_what_is_wrong_with_a_registration_is_told_in_order():
 # Lifecycle and condition
 
 
-def test_a_change_is_told_by_its_event():
+def test_a_change_is_named_by_its_event():
     part, out_of_use = registration(UUID(int=5), ID), FamilyDeprecated(NOW, CAMERA)
     modelled, there = registration(ID, ROOT, model_id=PIXEL), AssetLocated(NOW, ID, HUTCH)
     left = AssetFamilyRemoved(NOW, ID, CAMERA)
@@ -608,7 +608,7 @@ MEASURED = settled({"pitch": 6.5, "gain": 1}, camera=2)
 IN_MM = registered, member, versioned("2", "um"), MEASURED, versioned("3", "mm")
 
 
-def test_a_setting_whose_unit_has_changed_is_named_to_be_kept_changed_or_taken_away():
+def test_a_setting_whose_unit_has_changed_is_named_to_be_confirmed_changed_or_removed():
     for pitch, settings in (
         (0.0065, {"pitch": 0.0065, "gain": 1}),
         (6.5, {"pitch": 6.5, "gain": 1}),
@@ -657,7 +657,7 @@ def test_an_asset_without_a_family_has_no_settings():
     given(registered).when(settle()).then(settled({}))
 
 
-def test_the_settings_of_a_retired_asset_stay_and_bad_ones_are_told_first():
+def test_the_settings_of_a_retired_asset_stay_and_bad_ones_are_reported_first():
     retired = registered, member, decommissioned
     given(*retired).when(SETTLE).refused(AssetCannotUpdateSettingsError)
     given(*retired).when(settle(gain="high")).refused(InvalidAssetSettingsError)
@@ -672,7 +672,7 @@ def test_an_asset_has_at_most_50_alternate_identifiers():
     )
 
 
-def test_an_external_identifier_is_bare_and_that_is_told_first():
+def test_an_external_identifier_is_bare_and_that_is_reported_first():
     for value in ("doi:10.1/2", "DOI:10.1/2", "hdl:1/2", "http://x", " HTTPS://doi.org/10.1/2"):
         wrong = ASSIGN.model_copy(update={"external_id": value})
         given(registered, published).when(wrong).refused(InvalidAssetExternalIdError)

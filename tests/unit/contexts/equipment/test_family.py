@@ -190,7 +190,7 @@ def test_a_family_that_does_not_exist_does_not_change():
         given().when(command).refused(FamilyNotFoundError)
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     past = given(defined, versioned, deprecated)
     past.when(versioning(settings_schema=FORBIDDEN)).refused(InvalidFamilySettingsSchemaError)
     past.when(VERSION).refused(InvalidFamilyVersionTagError)

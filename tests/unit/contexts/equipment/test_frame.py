@@ -91,14 +91,14 @@ def test_the_frames_a_new_frame_names_exist_and_its_parent_is_in_use():
     )
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     closed = given(FrameDecommissioned(NOW, HALL, "x"))
     closed.when(register(parent_id=ABSENT, placement=None)).refused(FrameNotFoundError)
     closed.when(register(placement=None)).refused(InvalidFramePlacementError)
     closed.when(register()).refused(FrameCannotRegisterError)
 
 
-def test_a_frame_is_placed_anew_in_the_same_frame():
+def test_a_frame_is_placed_again_in_the_same_frame():
     given(registered).when(PLACE).then(FramePlacementUpdated(NOW, ID, THERE))
 
 
@@ -151,7 +151,7 @@ def test_the_streams_are_believed_where_the_lists_are_late():
     assert found.value.value == []
 
 
-def test_what_keeps_a_frame_in_use_is_told_in_order():
+def test_what_keeps_a_frame_in_use_is_reported_in_order():
     given(registered, slot, decommissioned).when(DECOMMISSION).refused(FrameCannotDecommissionError)
 
 

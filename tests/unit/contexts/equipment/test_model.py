@@ -161,7 +161,7 @@ def test_a_model_that_does_not_exist_does_not_change():
     given().when(versioning(declared_family_ids=frozenset({ABSENT}))).refused(ModelNotFoundError)
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     wrong: dict[str, Any] = {
         "manufacturer": Manufacturer("Acme", "03yrm5c26"),
         "declared_family_ids": frozenset({OLD, ABSENT}),

@@ -124,7 +124,7 @@ def test_what_a_new_mount_names_is_in_use():
     )
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     nowhere = replace(HERE, frame_id=ABSENT, x=float("nan"))
     wrong: dict[str, Any] = {"parent_id": ABSENT, "placement": nowhere}
     for refusal, mended in (
@@ -174,7 +174,7 @@ def test_an_asset_is_not_installed_where_it_cannot_be():
     assert refusal.facts == {"mount_id": TABLE}
 
 
-def test_what_hinders_an_installation_is_told_in_order():
+def test_what_hinders_an_installation_is_reported_in_order():
     retired = AssetDecommissioned(NOW, ELSEWHERE)
     full = registered, MountAssetInstalled(NOW, ID, OLD_CAMERA), retired
     given(*full, decommissioned).when(install(ELSEWHERE)).refused(MountCannotInstallError)
@@ -191,7 +191,7 @@ def test_nothing_is_uninstalled_from_an_empty_or_retired_mount():
     )
 
 
-def test_a_mount_is_placed_anew():
+def test_a_mount_is_placed_again():
     given(registered).when(PLACE).then(MountPlacementUpdated(NOW, ID, THERE))
     given(registered, installed).when(PLACE).then(MountPlacementUpdated(NOW, ID, THERE))
 
@@ -219,7 +219,7 @@ def test_an_empty_mount_is_decommissioned_once_its_parts_are():
     )
 
 
-def test_what_keeps_a_mount_in_use_is_told_in_order():
+def test_what_keeps_a_mount_in_use_is_reported_in_order():
     given(registered, installed, decommissioned).when(DECOMMISSION).refused(
         MountCannotDecommissionError
     )

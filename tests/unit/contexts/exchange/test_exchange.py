@@ -566,7 +566,7 @@ def test_one_exchange_is_shown_with_the_envelope_of_an_import():
             asyncio.run(shown_exchange(query.model_copy(update=other), past))
 
 
-def test_the_envelope_of_an_export_is_not_kept():
+def test_the_envelope_of_an_export_is_not_stored():
     row, _ = exported()
     past = Past([*SENDING, EXCHANGES.insert(row)])
     shown = asyncio.run(shown_exchange(GetPermitExchange(permit_id=OUT, exchange_id=NEW), past))

@@ -107,7 +107,7 @@ def test_a_code_is_given_once_even_when_its_facility_is_out_of_use():
         )
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     wrong = {"code": "Laser", "kind": AREA}
     given().when(registering(**wrong, parent_id=ABSENT)).refused(FacilityNotFoundError)
     given().when(registering(**wrong)).refused(InvalidFacilityCodeError)

@@ -208,7 +208,7 @@ WRONG: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
-def test_a_filter_that_no_event_can_pass_is_refused_and_the_nearest_name_told():
+def test_a_filter_that_no_event_can_pass_is_refused_and_the_nearest_name_shown():
     for wrong, nearest in WRONG:
         refused = given().when(registering(**wrong)).refused(UnknownEventTypeError)
         assert (refused.status, refused.facts) == (422, {"nearest": nearest})
@@ -295,14 +295,14 @@ def test_a_pause_ends_the_work_and_tells_who_paused():
     given(registered, paused).when(PAUSE).refused(SubscriptionCannotPauseError)
 
 
-def test_a_subscription_goes_on_where_it_stopped_with_the_event_that_failed():
+def test_a_subscription_continues_where_it_stopped_with_the_event_that_failed():
     event = SubscriptionResumed(LATER, ID, ResumeFrom.WHERE_IT_STOPPED)
     again = DELIVERIES.replace(replace(sending, **ANEW))
     scenario = given(registered, paused, *BESIDE, DELIVERIES.insert(sending))
     scenario.when(ON, call=AFTER).then(event, again, OFFERED)
 
 
-def test_a_subscription_goes_on_from_now_and_leaves_the_event_that_failed():
+def test_a_subscription_continues_from_now_and_leaves_the_event_that_failed():
     behind = BOOKMARKS.insert(replace(place, cursor="behind"))
     skipped = DELIVERIES.replace(replace(sending, **SETTLED))
     scenario = given(registered, paused, behind, DELIVERIES.insert(sending))
@@ -392,7 +392,7 @@ def test_every_command_from_every_status():
     )
 
 
-def test_why_a_subscription_stopped_is_shown_until_it_goes_on():
+def test_why_a_subscription_stopped_is_shown_until_it_continues():
     state = evolve(begin(registered), paused)
     assert (state.status_reason, state.status_trigger) == ("noisy", TriggerSource.OPERATOR)
     state = evolve(state, resumed)

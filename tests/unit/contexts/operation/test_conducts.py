@@ -147,7 +147,7 @@ def nobody(claim: int) -> Fenced:
     return Fenced(CONDUCT, claim, None, ends=True)
 
 
-def test_a_worker_is_told_to_hold_to_abort_or_to_cancel():
+def test_a_worker_is_asked_to_hold_to_abort_or_to_cancel():
     active = (*conducting(), work())
     given(*active).when(HOLD).then(held, stop("hold"))
     given(*active).when(ABORT).then(aborted, stop("abort"))
@@ -366,7 +366,7 @@ def test_closing_refuses_a_hold_and_an_abort_and_names_the_way_out():
         given(*closing).when(command).refused(ProcedureConductActiveError, saying="cancel_conduct")
 
 
-def test_activities_by_hand_are_recorded_beside_a_conduct():
+def test_activities_by_hand_are_recorded_during_a_conduct():
     entry = ActivityEntry(UUID(int=70), StepKind.CHECK, Stage.SUCCEEDED, {}, NOW)
     command = AppendProcedureActivities.model_construct(procedure_id=ID, entries=(entry,))
     for situation in ("Steps", "Closing"):

@@ -188,7 +188,7 @@ def test_the_replacement_exists_and_is_another():
     ended.when(deprecating(ID)).refused(InvalidCapabilityReplacedByCapabilityIdError)
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     wrong: dict[str, Any] = {"executor_shapes": frozenset(), "parameters_schema": FORBIDDEN}
     given(defined, claimed).when(defining(**wrong, code="x")).refused(InvalidCapabilityCodeError)
     mended: list[tuple[type[Any], dict[str, Any]]] = [

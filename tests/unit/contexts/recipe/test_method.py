@@ -208,14 +208,14 @@ def test_a_capability_for_procedures_only_has_no_method():
     refused_either_way(MethodCapabilityExecutorMismatchError, past=[for_procedures])
 
 
-def test_a_deprecated_family_is_not_needed_anew():
+def test_a_deprecated_family_is_not_needed_again():
     ids, told = frozenset({STAGES, OLD}), f"Deprecated: Relays ({OLD})."
     refused_either_way(MethodFamilyDeprecatedError, told, needed_family_ids=ids)
     asked = given().when(defining(needed_family_ids=ids))
     assert asked.refused(MethodFamilyDeprecatedError).facts == {"deprecated_ids": [OLD]}
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     wrong: dict[str, Any] = {
         "capability_id": ABSENT,
         "needed_family_ids": frozenset({ABSENT}),

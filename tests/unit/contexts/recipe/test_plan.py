@@ -339,7 +339,7 @@ def test_deprecated_families_still_count():
     given(FamilyDeprecated(NOW, STAGES), FamilyDeprecated(NOW, CAMERAS)).when(DEFINE).then(defined)
 
 
-def test_default_parameters_are_patched_and_no_change_is_told_all_the_same():
+def test_default_parameters_are_patched_and_an_unchanged_patch_is_recorded_too():
     for patch, parameters in (
         ({"mode": "slow"}, {"mode": "slow"}),
         ({"mode": None}, {}),
@@ -397,7 +397,7 @@ def test_a_plan_notes_the_version_of_the_method_its_defaults_are_written_under()
     )
 
 
-def test_a_number_whose_unit_has_changed_is_named_to_be_kept_changed_or_taken_away():
+def test_a_number_whose_unit_has_changed_is_named_to_be_confirmed_changed_or_removed():
     past = in_kev, in_ev, defined, measured
     for energy, parameters in (
         (25_000, {"energy": 25_000, "exposure": 0.1}),
@@ -436,7 +436,7 @@ def test_the_parameters_of_a_deprecated_plan_or_of_none_do_not_change():
     given().when(UPDATE).refused(PlanNotFoundError)
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     wrong: dict[str, Any] = {
         "practice_id": ABSENT,
         "asset_ids": frozenset({ABSENT}),
@@ -506,7 +506,7 @@ def test_families_that_nobody_brings_are_named_in_order():
     assert lacking == [STAGES, CAMERAS]
 
 
-def test_parameters_are_carried_for_whoever_asks():
+def test_carried_parameters_are_validated():
     assert carried_parameters({"mode": "x"}, begin_method(method), Invalid) == {"mode": "x"}
     with pytest.raises(Invalid):
         carried_parameters({"mode": 5}, begin_method(method), Invalid)

@@ -127,7 +127,7 @@ def test_the_method_the_site_and_the_families_must_exist():
     refused_either_way(FamilyNotFoundError, family_ids=frozenset({ABSENT}))
 
 
-def test_a_deprecated_method_is_not_practised_anew():
+def test_a_deprecated_method_is_not_practised_again():
     told = f"Deprecated: Fly scan ({METHOD})."
     given(discontinued).when(DEFINE).refused(PracticeBoundMethodDeprecatedError, told)
     given(discontinued, defined).when(VERSION).refused(PracticeBoundMethodDeprecatedError, told)
@@ -141,7 +141,7 @@ def test_a_deprecated_family_has_no_new_practice():
     )
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     wrong: dict[str, Any] = {
         "method_id": ABSENT,
         "facility_code": "annex",

@@ -129,7 +129,7 @@ def test_a_recipe_needs_no_closing_steps():
     given().when(bare).then(replace(defined, name="x", steps=steps, closing_steps=()))
 
 
-def test_every_rule_of_steps_is_kept_in_a_new_recipe_and_in_a_new_version():
+def test_every_rule_of_steps_holds_in_a_new_recipe_and_in_a_new_version():
     unknown = RecipeSetpointStep("bl:x", {"$binding": "gap"})
     for refusal, wrong, place in (
         (InvalidRecipeStepsError, (), "steps"),
@@ -202,7 +202,7 @@ def test_the_replacement_exists_and_is_another():
     ended.when(deprecating(ID)).refused(InvalidRecipeReplacedByRecipeIdError)
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     past = replace(for_methods, version_tag="3"), discontinued
     given(*past).when(defining(capability_id=ABSENT, steps=())).refused(CapabilityNotFoundError)
     given(*past).when(defining(steps=())).refused(InvalidRecipeStepsError)

@@ -118,7 +118,7 @@ async def test_steps_are_answered_in_their_shape_on_the_wire(rest: RestClient):
     assert shown["closing_steps"] == [wire(step(**each)) for each in CLOSING]
 
 
-async def test_a_misshapen_reference_and_a_reserved_name_are_told_apart(rest: RestClient):
+async def test_a_misshapen_reference_and_a_reserved_name_are_distinguished(rest: RestClient):
     told = await define_recipe(rest.do)
     for value, status, code in (
         ({"$binding": "energy", "unit": "keV"}, 422, "MalformedRequestError"),

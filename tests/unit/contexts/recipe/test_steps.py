@@ -398,7 +398,7 @@ def test_texts_are_trimmed_and_values_are_not():
     )
 
 
-def test_a_blank_text_is_told():
+def test_a_blank_text_is_reported():
     for told, place in (
         (setpoint(1) | {"address": " "}, "steps[0].address"),
         (action() | {"name": " "}, "steps[0].name"),

@@ -128,7 +128,7 @@ def test_an_id_stands_for_one_text_in_one_logbook():
     )
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     taken = written(replace(note, text="Something else."))
     wrong: dict[str, Any] = {"decision_id": ABSENT, "kind": RunEntryKind.DEBRIEF}
     given(started, taken).when(writing(**wrong)).refused(DecisionNotFoundError)

@@ -90,7 +90,7 @@ def test_a_reading_is_not_taken_from_another_run():
     given(started, elsewhere).when(append(CURRENT, ENERGY)).refused(RunObservationIdTakenError)
 
 
-def test_what_is_wrong_with_a_batch_is_told_in_order():
+def test_faults_of_a_batch_are_reported_in_order():
     elsewhere = rows(replace(energy, run_id=OTHER_RUN))
     past = given(started, *ENDS[:1], elsewhere)
     past.when(append(ENERGY, ENERGY)).refused(InvalidRunObservationError)
@@ -151,7 +151,7 @@ def test_a_reading_has_a_shape():
         refused_by_shape(unit={"system": "udunits", "code": "m"} | wrong)
 
 
-def test_a_unit_that_no_system_knows_is_kept_as_the_device_calls_it():
+def test_a_unit_that_no_system_knows_is_stored_as_the_device_calls_it():
     for code in ("photons/s", "pixel", "steps", "counts/5ms", "°", "m" * 50):
         for system in (None, "udunits", "ucum", "qudt", "iec61360"):
             unit = accepted(unit={"system": system, "code": code}).unit

@@ -201,7 +201,7 @@ def test_a_command_names_the_decision_it_follows():
         ).then(told, *reply)
 
 
-def test_a_decision_that_is_not_on_record_is_told_before_everything_else():
+def test_a_decision_that_is_not_on_record_is_reported_before_everything_else():
     for command in DECIDED:
         wrong = {"decided_by_decision_id": ABSENT}
         given(started, completed).when(command.model_copy(update=wrong)).refused(
@@ -209,7 +209,7 @@ def test_a_decision_that_is_not_on_record_is_told_before_everything_else():
         )
 
 
-def test_a_move_is_told_with_when_it_was_made():
+def test_a_move_is_recorded_with_its_time():
     later = replace(CALL, now=LATER)
     for command, event in (
         (HOLD, held),
@@ -320,7 +320,7 @@ def test_a_run_of_a_deprecated_method_may_still_be_adjusted():
     )
 
 
-def test_what_is_wrong_with_an_adjustment_is_told_in_order():
+def test_faults_of_an_adjustment_are_reported_in_order():
     wrong: dict[str, Any] = {"decided_by_decision_id": ABSENT, "parameters_patch": {}}
     steps: list[tuple[type[Refusal], dict[str, Any]]] = [
         (DecisionNotFoundError, {"decided_by_decision_id": DECISION}),
@@ -353,7 +353,7 @@ def test_a_run_that_does_not_exist_does_not_move():
         given().when(command).refused(RunNotFoundError)
 
 
-def test_whatever_campaign_a_run_is_in_and_whoever_debriefs_it_it_goes_on():
+def test_a_run_continues_in_any_campaign_and_with_any_debrief():
     given(started, added, removed, debriefed).when(HOLD).then(held)
 
 
@@ -386,7 +386,7 @@ def test_a_run_keeps_why_it_moved_last_and_when_it_ended():
         )
 
 
-def test_a_run_that_goes_on_or_is_complete_has_no_reason_any_more():
+def test_a_run_that_continues_or_is_complete_has_no_reason_any_more():
     after = evolve(begin(started), held)
     assert evolve(after, resumed) == begin(started)
     assert evolve(after, completed).last_status_reason is None

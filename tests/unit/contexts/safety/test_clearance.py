@@ -301,7 +301,7 @@ FORM_RIGHTS: list[tuple[dict[str, object], type[Refusal]]] = [
 ]
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     wrong = {"facility_code": "nowhere"} | WRONG_FORM
     for right, refusal in [({"facility_code": "ring"}, FacilityNotFoundError), *FORM_RIGHTS]:
         given().when(registering(**wrong)).refused(refusal)
@@ -311,7 +311,7 @@ def test_what_is_wrong_with_a_registration_is_told_in_order():
     )
 
 
-def test_what_is_wrong_with_an_amendment_is_told_in_order():
+def test_faults_of_an_amendment_are_reported_in_order():
     wrong = dict(WRONG_FORM)
     for right, refusal in FORM_RIGHTS:
         given(registered).when(amending(**wrong)).refused(refusal)
@@ -394,7 +394,7 @@ def test_only_the_last_review_step_counts():
     given(*UNDER_REVIEW, endorsed, against, again).when(APPROVE).then(approved)
 
 
-def test_a_wrong_time_of_an_approval_is_told_before_the_status():
+def test_a_wrong_time_of_an_approval_is_reported_before_the_status():
     for history in ((registered,), UNDER_REVIEW, ACTIVE):
         given(*history).when(approving(valid_from=LATEST)).refused(InvalidClearanceValidityError)
         given(*history).when(approving(valid_until=NOW)).refused(InvalidClearanceValidityError)
@@ -457,7 +457,7 @@ def test_of_two_amendments_only_one_takes_the_place():
     assert refused.facts == {"superseded_by_clearance_id": SIBLING}
 
 
-def test_why_a_clearance_is_not_put_into_force_is_told_in_order():
+def test_reasons_against_putting_a_clearance_into_force_are_reported_in_order():
     gone = replace(superseded, superseded_by_clearance_id=SIBLING)
     past = (*ACTIVE, gone, *APPROVED_CHILD)
     activate, late = ActivateClearance(clearance_id=CHILD), replace(CALL, now=LATEST)
@@ -479,7 +479,7 @@ def test_an_amendment_is_a_clearance_of_its_own_of_the_same_kind_and_facility():
     given(*ACTIVE).when(AMEND, call=AMENDING).then(amendment, ClearanceMade(CHILD))
 
 
-def test_an_amendment_says_everything_anew():
+def test_an_amendment_states_everything_again():
     outside = {"kind": "External", "scheme": "cycle", "value": "2030-1"}
     form = AmendClearance.model_validate(
         {"clearance_id": ID, "title": "Less", "bindings": [outside]}

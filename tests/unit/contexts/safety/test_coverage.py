@@ -73,7 +73,7 @@ async def covering(subject_id: UUID | None, *asset_ids: UUID) -> list[UUID]:
     return sorted(await clearances_covering(subject_id, asset_ids, PAST))
 
 
-async def test_where_no_clearance_is_in_force_all_that_are_bound_to_it_are_told():
+async def test_where_no_clearance_is_in_force_all_bound_clearances_are_named():
     assert await covering(FOSSIL) == [ON_STAGE, ON_FOSSIL]
     assert await covering(None, STAGE) == [ON_STAGE]
 
@@ -99,14 +99,14 @@ async def test_a_list_that_lags_hides_no_clearance_that_is_in_force():
     assert sorted(found) == [ON_LINE, ON_STAGE, ON_FOSSIL]
 
 
-async def test_of_very_many_that_are_not_in_force_the_latest_are_told():
+async def test_of_very_many_that_are_not_in_force_the_latest_are_named():
     ids = [UUID(int=n) for n in range(5000, 5201)]
     papers = [clearance(id, SubjectBinding(FOSSIL)) for id in ids]
     found = await clearances_covering(FOSSIL, (), Past((*TREE, *papers)))
     assert sorted(found) == ids[1:]
 
 
-async def test_a_clearance_that_covers_is_told_as_its_stream_says():
+async def test_a_clearance_that_covers_is_shown_as_its_stream_says():
     (found,) = (await clearances_covering(None, [BEAMLINE], PAST)).values()
     assert found == replace(begin(CLEARANCES[0]), status=ClearanceStatus.ACTIVE)
 

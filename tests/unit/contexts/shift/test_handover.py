@@ -268,7 +268,7 @@ async def test_a_shift_tells_of_faults_supplies_and_cautions():
     ]
 
 
-async def test_neither_what_a_caution_says_nor_who_did_something_is_told():
+async def test_neither_the_text_of_a_caution_nor_an_actor_is_shown():
     found = await told()
     assert "Grace" not in repr(found.cautions)
     assert str(AUTHOR) not in repr(found)
@@ -371,7 +371,7 @@ async def test_a_shift_tells_what_was_open_at_its_end_however_much_later_it_is_a
         assert {each.name for each in found if each.kind != "Proposal"} <= {*names}
 
 
-async def test_what_is_open_is_told_by_the_event_that_opened_it():
+async def test_an_open_item_is_dated_by_the_event_that_opened_it():
     found = {line.name: line for line in (await told()).open or ()}
     stage, hutch, run = found["Stage"], found["Hutch"], found["Run 22"]
     assert (stage.what, stage.at, stage.why) == ("AssetFaulted", at(0.5), "it stalls")
@@ -415,7 +415,7 @@ SECTIONS: dict[str, tuple[set[UUID], set[UUID]]] = {
 }
 
 
-async def test_a_site_is_told_of_its_areas_and_of_nothing_else():
+async def test_a_site_is_shown_its_areas_and_nothing_else():
     site, other = await told("site"), await told("other")
     for section, expected in SECTIONS.items():
         found = [{line.id for line in getattr(each, section)} for each in (site, other)]
@@ -433,12 +433,12 @@ async def test_a_shift_has_a_length(hours: float):
         await told(hours=hours)
 
 
-async def test_an_unknown_facility_is_told_before_a_bad_length():
+async def test_an_unknown_facility_is_reported_before_a_bad_length():
     with pytest.raises(FacilityNotFoundError):
         await told("nowhere", hours=-1)
 
 
-async def test_more_than_can_be_told_is_refused_and_not_cut(monkeypatch: pytest.MonkeyPatch):
+async def test_more_than_can_be_shown_is_refused_and_not_cut(monkeypatch: pytest.MonkeyPatch):
     shown = await told()
     events = [
         *(*shown.runs, *shown.holds, *shown.equipment, *shown.cautions, *shown.supplies),
@@ -453,7 +453,7 @@ async def test_more_than_can_be_told_is_refused_and_not_cut(monkeypatch: pytest.
         await told()
 
 
-async def test_whoever_sees_only_their_own_is_told_only_of_their_own():
+async def test_a_caller_who_sees_only_their_own_is_shown_only_their_own():
     service, store = await memory_service()
     do = AdminClient(service, store)
     run_id = await a_held_run(do)

@@ -81,7 +81,7 @@ async def test_the_event_keeps_which_cautions_were_shown_and_not_what_they_say(w
     assert json.loads(bytes(first.payload))["acknowledged_cautions"] == KEPT
 
 
-async def test_the_answer_that_is_kept_for_a_repetition_says_nothing_of_cautions(world: World):
+async def test_the_answer_that_is_stored_for_a_repetition_says_nothing_of_cautions(world: World):
     service, store = world
     answered = await started(service, idempotency_key="once")
     (kept,) = store.answers.values()

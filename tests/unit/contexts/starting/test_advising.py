@@ -135,7 +135,7 @@ async def test_readiness_and_the_answer_of_a_start_tell_the_same(world: World):
     assert (await asked(service, "start_run", STARTING))["advisories"] == ADVISED
 
 
-async def test_a_run_keeps_what_was_told_without_names(world: World):
+async def test_a_run_stores_the_advice_without_names(world: World):
     service, store = world
     answer = await asked(service, "start_run", STARTING, idempotency_key="once")
     run = await asked(service, "get_run", {"run_id": answer["run_id"]})
@@ -145,7 +145,7 @@ async def test_a_run_keeps_what_was_told_without_names(world: World):
     assert json.loads(kept.result) == {"run_id": answer["run_id"]}
 
 
-async def test_a_repetition_is_told_the_same_when_all_of_it_is_over(world: World):
+async def test_a_repetition_is_answered_the_same_when_all_of_it_is_over(world: World):
     service, _ = world
     first = await asked(service, "start_run", STARTING, idempotency_key="once")
     await call(service, "complete_run", {"run_id": str(OTHER)})
@@ -154,7 +154,7 @@ async def test_a_repetition_is_told_the_same_when_all_of_it_is_over(world: World
     assert await asked(service, "start_run", STARTING, idempotency_key="once") == first
 
 
-async def test_the_own_name_of_anothers_run_is_not_told(world: World):
+async def test_the_name_of_anothers_run_is_not_shown(world: World):
     service, _ = world
     answers = [
         await asked(service, "get_plan_readiness", ASKED),
@@ -226,7 +226,7 @@ async def service() -> Service:
     return found
 
 
-async def test_a_change_of_unit_stops_every_start_until_the_plan_is_written_anew(service: Service):
+async def test_a_change_of_unit_stops_every_start_until_the_plan_is_rewritten(service: Service):
     await call(service, "version_method", in_unit("eV", "2"))
     refusal = await refused(service, "start_run", BARE)
     assert type(refusal) is RunParameterUnitsChangedError

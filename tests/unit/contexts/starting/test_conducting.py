@@ -415,7 +415,7 @@ def test_an_axis_has_bounds_or_choices_and_begins_on_them():
         assert given(alone).when(steer(space={"axes": [axis]})).decided()
 
 
-def test_a_conduct_goes_on_at_the_first_step_that_is_not_finished():
+def test_a_conduct_continues_at_the_first_step_that_is_not_finished():
     failed = did(Stage.FAILED, 2, in_doubt=False)
     for rows, left in (
         ((), 0),
@@ -473,7 +473,7 @@ def test_steps_are_redone_or_left_out_as_asked():
     assert asked.skip_step_indexes == (1,)
 
 
-def test_a_conduct_goes_on_only_in_a_way_that_its_steps_allow():
+def test_a_conduct_continues_only_in_a_way_that_its_steps_allow():
     refusal = InvalidConductFromError
     history = paused(alone, *done(0), *done(1))
     for changes, saying in (
@@ -489,7 +489,7 @@ def test_a_conduct_goes_on_only_in_a_way_that_its_steps_allow():
     given(*steered()).when(steer_on(redo_step_indexes=(2,))).refused(refusal, saying="no step 2")
 
 
-def test_a_loop_goes_on_in_its_open_pass_or_in_the_next():
+def test_a_loop_continues_in_its_open_pass_or_in_the_next():
     first, second = (ProcedureIterationStarted(NOW, ID, index) for index in (1, 2))
     over = ProcedureIterationEnded(NOW, ID, 1, converged=None, reason=None, value=None)
     of_second = did(Stage.SUCCEEDED, 0, of=2)

@@ -116,7 +116,7 @@ async def test_each_gate_refuses_with_the_class_of_its_caller_and_the_same_facts
     assert of_bakeout.facts["check"] == name
 
 
-async def test_how_a_plan_is_mended_is_not_told_to_an_execution_without_a_plan():
+async def test_the_remedy_of_a_plan_is_not_shown_to_an_execution_without_a_plan():
     assert (await refused(FAILING["assets"])).facts["cleared_by"] == ()
     for name in ("subject", "clearance", "supply"):
         cleared_by = (await refused(FAILING[name])).facts["cleared_by"]

@@ -120,7 +120,7 @@ async def test_one_failing_check_fails_alone_in_order_and_says_what_a_start_woul
         assert [check.check for check in found.checks] == IN_ORDER == list(FAILING)
 
 
-async def test_everything_that_is_wrong_is_told_at_once():
+async def test_all_faults_are_reported_at_once():
     at_once = [part for wrong in reversed(FAILING.values()) for part in wrong.past]
     found = await ready(*at_once)
     expected = [wrong.refusal.__name__ for wrong in FAILING.values()]
@@ -188,7 +188,7 @@ async def shown(*more: Part, **arguments: Any) -> dict[str, Any]:
     return json.loads(answer.body)
 
 
-async def test_readiness_is_told_in_this_shape():
+async def test_readiness_has_this_shape():
     found = await shown(*FAILING["supply"].past, subject_id=str(SUBJECT))
     assert list(found) == ["plan_id", "ready", "checks", "advisories", "cautions"]
     assert found["checks"][8] == {

@@ -75,7 +75,7 @@ async def test_a_refused_start_leaves_one_row_and_no_event():
     assert {stream: len(events) for stream, events in store.streams.items()} == before
 
 
-async def test_whoever_tries_again_within_a_minute_leaves_no_more():
+async def test_another_attempt_within_a_minute_leaves_no_more():
     service, store = await service_after(SHUT)
     for key in (None, "a", "a", "b"):
         await refused(service, idempotency_key=key)

@@ -88,7 +88,7 @@ async def last_event(service: Service) -> dict[str, Any]:
     return found
 
 
-async def test_a_run_goes_on_when_every_gate_of_its_start_passes():
+async def test_a_run_continues_when_every_gate_of_its_start_passes():
     service = await service_with()
     await call(service, "resume_run", RESUME)
     event = await last_event(service)
@@ -97,7 +97,7 @@ async def test_a_run_goes_on_when_every_gate_of_its_start_passes():
 
 
 @pytest.mark.parametrize("gate", FAILURES)
-async def test_a_run_does_not_go_on_while_a_gate_of_its_start_fails(gate: str):
+async def test_a_run_does_not_continue_while_a_gate_of_its_start_fails(gate: str):
     what, fact, ways = FAILURES[gate]
     service = await service_with(what)
     for dry_run in (True, False):
@@ -108,7 +108,7 @@ async def test_a_run_does_not_go_on_while_a_gate_of_its_start_fails(gate: str):
     assert (await last_event(service))["event_type"] == "RunHeld"
 
 
-def test_the_refusal_of_a_resumption_says_what_fails_and_how_to_go_on():
+def test_the_refusal_of_a_resumption_says_what_fails_and_how_to_continue():
     scenario = Scenario(OPERATIONS, past(started, held, moved(SupplyMarkedUnavailable)))
     asked = scenario.when(ResumeRun(run_id=RUN))
     refusal = asked.refused(RunResumeRequiresAcknowledgementError, saying="Ring beam")
@@ -118,7 +118,7 @@ def test_the_refusal_of_a_resumption_says_what_fails_and_how_to_go_on():
     )
 
 
-async def test_every_gate_that_fails_is_told_at_once():
+async def test_every_gate_that_fails_is_reported_at_once():
     service = await service_with(*(what for what, _, _ in FAILURES.values()))
     told = problem(await refused(service, RESUME))
     assert told["checks"] == [*FAILURES]
@@ -126,7 +126,7 @@ async def test_every_gate_that_fails_is_told_at_once():
 
 
 @pytest.mark.parametrize("gate", FAILURES)
-async def test_a_failure_is_acknowledged_with_a_reason_which_is_kept_with_its_facts(gate: str):
+async def test_a_failure_is_acknowledged_with_a_reason_which_is_stored_with_its_facts(gate: str):
     what, fact, _ = FAILURES[gate]
     service = await service_with(what)
     await call(service, "resume_run", BECAUSE)
@@ -149,7 +149,7 @@ async def test_only_a_held_run_is_resumed_whatever_its_gates_say():
     assert isinstance(await refused(service, BECAUSE), RunCannotResumeError)
 
 
-async def test_a_gate_that_opens_again_lets_the_run_go_on():
+async def test_a_gate_that_opens_again_lets_the_run_continue():
     service = await service_with(moved(SupplyMarkedUnavailable))
     about = {"supply_id": str(BEAM), "reason": "The ring is filled"}
     await refused(service, RESUME)

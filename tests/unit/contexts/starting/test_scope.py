@@ -113,7 +113,7 @@ async def test_who_may_see_everything_is_shown_every_name():
     assert TITLE in told
 
 
-async def test_cautions_are_shown_whoever_wrote_them():
+async def test_cautions_of_every_author_are_shown():
     told = await (await beamline()).ready()
     assert {each["caution_id"] for each in told["cautions"]} == {str(LEAK), str(DUST)}
     assert all(each["text"] and each["workaround"] for each in told["cautions"])

@@ -394,7 +394,7 @@ def test_each_thing_that_is_wrong_is_refused_by_itself():
         wrong.when()
 
 
-def test_of_two_things_that_are_wrong_the_earlier_is_told():
+def test_of_two_faults_the_earlier_is_reported():
     for earlier, later in combinations(IN_ORDER, 2):
         both = replace(earlier, change={**later.change, **earlier.change})
         both.when(*later.past)
@@ -498,7 +498,7 @@ def test_an_override_in_the_new_unit_does_not_speak_for_the_plan():
     )
 
 
-def test_defaults_written_anew_are_in_the_unit_of_their_method():
+def test_rewritten_defaults_are_in_the_unit_of_their_method():
     energy = 25.0
     for again in (
         PlanDefaultParametersUpdated(
@@ -620,7 +620,7 @@ def test_a_window_holds_its_start_and_not_its_end():
     )
 
 
-def test_an_open_side_of_the_window_is_told_as_none():
+def test_an_open_side_of_the_window_is_shown_as_none():
     for window, saying in (
         (Window(LATER), f"Start of the window: {LATER}; end of the window: none;"),
         (Window(None, NOW), f"Start of the window: none; end of the window: {NOW};"),
@@ -645,7 +645,7 @@ SUBJECTS: tuple[tuple[subject.SubjectMoved, str, tuple[str, ...]], ...] = (
 )
 
 
-def test_a_subject_that_is_not_on_its_asset_is_refused_and_told_how_it_stands():
+def test_a_subject_that_is_not_on_its_asset_is_refused_with_its_status():
     for event, status, ways in SUBJECTS:
         refusal = given(event).when(START).refused(RunSubjectNotMountedError, f"is {status}; ")
         assert told(refusal) == Told(
@@ -721,7 +721,7 @@ def test_the_way_to_a_clearance_in_force_begins_where_it_stands():
         assert told(refusal).cleared_by == ways
 
 
-def test_the_ways_of_several_clearances_are_told_together():
+def test_the_remedies_of_several_clearances_are_named_together():
     other = clearance(OTHER_PAPER, "Lasers", SubjectBinding(SUBJECT), valid_until=None)
     submitted = ClearanceSubmitted(NOW, PAPER)
     scenario = given(on_beamline, submitted, other, without=["clearance"]).when(START)
@@ -754,7 +754,7 @@ def test_the_way_to_an_available_supply_begins_where_it_stands():
         assert told(scenario.refused(RunRequiresAvailableSupplyError)).cleared_by == ways
 
 
-def test_every_kind_that_is_not_covered_is_told():
+def test_every_kind_that_is_not_covered_is_named():
     helium, found = supply(HELIUM, "Bottles", "helium"), moved(SupplyMarkedAvailable, HELIUM)
     needs = needing("helium", "photon_beam", "vacuum", "water")
     refusal = (
@@ -778,7 +778,7 @@ def test_every_kind_that_is_not_covered_is_told():
     )
 
 
-def test_the_ways_of_several_supplies_are_told_once_each():
+def test_the_remedies_of_several_supplies_are_named_once_each():
     second = supply(OTHER_BEAM, "Lamp"), moved(SupplyMarkedRecovering, OTHER_BEAM)
     refusal = given(lost_beam, *second).when(START).refused(RunRequiresAvailableSupplyError)
     assert told(refusal).cleared_by == ("mark_supply_recovering", "restore_supply")
@@ -849,7 +849,7 @@ def test_a_run_outside_a_campaign_joins_none():
     )
 
 
-def test_only_cautions_in_effect_and_grave_enough_are_kept():
+def test_only_cautions_in_effect_and_grave_enough_remain():
     expired = replace(caution(UUID(int=83), STAGE, WARNING), expires_at=NOW)
     starts(
         caution(HUM, STAGE, NOTICE),
@@ -867,7 +867,7 @@ def test_no_caution_refuses_a_start():
     )
 
 
-def test_of_more_than_200_cautions_the_gravest_are_kept():
+def test_of_more_than_200_cautions_the_gravest_remain():
     many = [caution(UUID(int=n), STAGE, CAUTION) for n in range(2000, 2199)]
     one_more = caution(UUID(int=2199), STAGE, CAUTION)
     expected = (

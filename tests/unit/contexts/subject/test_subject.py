@@ -116,7 +116,7 @@ def test_a_dismounted_subject_is_mounted_again_without_limit():
     given(registered, *round_trip, *round_trip).when(MOUNT).then(mounted)
 
 
-def test_what_happens_to_a_subject_is_told_with_its_asset_and_reason():
+def test_what_happens_to_a_subject_is_recorded_with_its_asset_and_reason():
     taken_off = replace(removed, from_asset_id=STAGE)
     moves: list[tuple[tuple[Event, ...], SubjectCommand, Event]] = [
         ((), MOUNT, mounted),
@@ -135,7 +135,7 @@ def test_what_happens_to_a_subject_is_told_with_its_asset_and_reason():
         given(registered, *past).when(command).then(event)
 
 
-def test_what_happens_is_told_with_when():
+def test_what_happens_is_recorded_with_its_time():
     given(registered, mounted).when(MEASURE, call=replace(CALL, now=LATER)).then(
         replace(measured, occurred_at=LATER)
     )
@@ -175,7 +175,7 @@ def test_a_change_of_the_asset_does_not_hold_the_subject():
     given(registered, mounted, AssetDecommissioned(NOW, STAGE)).when(DISMOUNT).then(dismounted)
 
 
-def test_what_is_wrong_with_a_mount_is_told_in_order():
+def test_faults_of_a_mount_are_reported_in_order():
     past = (registered, removed)
     given(*past).when(mounting(asset_id=ABSENT)).refused(AssetNotFoundError)
     given(*past).when(mounting(asset_id=SPARE)).refused(SubjectCannotMountError)

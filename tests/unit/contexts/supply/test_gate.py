@@ -192,7 +192,7 @@ async def test_the_scope_is_the_assets_with_all_above_and_their_facilities_with_
 BEAMS = Supply(BEAM, "photon_beam", "Beam", "hall", None, SupplyStatus.AVAILABLE)
 
 
-def test_whether_a_supply_serves_is_told_by_its_place_alone_while_it_is_registered():
+def test_the_place_alone_says_whether_a_registered_supply_serves():
     scope = SupplyScope(frozenset({"hall"}), frozenset({STAGE}))
     for status in SupplyStatus:
         registered = status is not SupplyStatus.DECOMMISSIONED

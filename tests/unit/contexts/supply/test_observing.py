@@ -56,7 +56,7 @@ async def test_what_is_known_already_is_answered_and_nothing_is_written(service:
     assert json.loads(rehearsed.body) == {"events": []}
 
 
-async def test_an_observation_is_kept_as_the_operators_verb_with_who_saw_it(service: Service):
+async def test_an_observation_is_stored_as_the_operators_verb_with_who_saw_it(service: Service):
     supply_id = await monitored(doing(service), await a_supply(doing(service)))
     seen = {"supply_id": supply_id, **SEEN}
     assert (await call(service, "observe_supply_status", seen)).status == 204

@@ -189,7 +189,7 @@ def test_another_kind_name_or_place_is_another_supply():
         )
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     closed = FacilityDecommissioned(NOW, SITE, "closed")
     scrapped = AssetDecommissioned(NOW, OTHER_BEAMLINE)
     nowhere = registering(facility_code="nowhere", containing_asset_id=ABSENT)
@@ -208,7 +208,7 @@ def silent(age: timedelta) -> SideWrite:
     return SUPPLY_FRESHNESS.insert(SupplyFreshness(ID, NOW - age, age))
 
 
-def test_a_supply_whose_observer_is_silent_is_found_available_anew():
+def test_a_supply_whose_observer_is_silent_is_found_available_again():
     limit, moment = FACTS.stale_after, timedelta(microseconds=1)
     found = replace(available, from_status=AVAILABLE)
     given(registered, available, silent(limit + moment)).when(FIND).then(found, unfollowed)
@@ -259,7 +259,7 @@ def test_what_is_known_is_observed_again_and_only_keeps_the_supply_fresh():
     given(*lost, recovering).when(SEE_RECOVERING, call=MONITOR).then(heard)
 
 
-def test_a_supply_that_was_not_lost_is_kept_fresh_by_a_signal_that_says_it_is_there():
+def test_a_supply_that_was_not_lost_stays_fresh_by_a_signal_that_says_it_is_there():
     for history in ((), (available,), (available, degraded)):
         given(registered, *history).when(SEE_RECOVERING, call=MONITOR).then(heard)
 
@@ -301,7 +301,7 @@ def test_an_event_says_who_set_it_off_and_names_a_sensor_only_when_it_was_observ
             given(registered, available).when(command, call=call).then(told)
 
 
-def test_a_move_is_told_with_where_it_came_from_and_when():
+def test_a_move_is_recorded_with_where_it_came_from_and_when():
     given(registered, available, degraded).when(LOSE, call=replace(CALL, now=LATER)).then(
         replace(unavailable, occurred_at=LATER, from_status=DEGRADED)
     )
@@ -333,7 +333,7 @@ def test_a_degraded_supply_has_no_shortcut_up():
     )
 
 
-def test_who_may_not_is_told_before_the_status():
+def test_a_missing_permission_is_reported_before_the_status():
     given(registered, deregistered).when(SEE_LOST).refused(MonitorTriggerRequiredError)
     for command in (FIND, RESTORE):
         given(registered, deregistered).when(command, call=MONITOR).refused(

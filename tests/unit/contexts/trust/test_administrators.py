@@ -113,7 +113,7 @@ def test_the_last_administrator_stays():
         )
 
 
-def test_whoever_could_not_administrate_does_not_make_up_for_the_last():
+def test_an_actor_who_could_not_administrate_does_not_replace_the_last_administrator():
     barred = Standing(GRACE, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)
     for others in (
         [*person(GRACE), *policy(2, GRACE)],
@@ -257,7 +257,7 @@ def test_only_an_administrator_binds_a_login_to_a_machine_account_of_others():
 WEAK = actor.ActorIdentityBound(NOW, OTTO, ISSUER, "d", bound_by=GRACE, confirmed=False)
 
 
-def test_whoever_calls_by_an_unconfirmed_login_binds_none_that_outlasts_it():
+def test_a_caller_by_an_unconfirmed_login_binds_none_that_outlasts_it():
     otto = replace(CALL, principal_id=OTTO)
     assert is_confirmed(given(*person(OTTO)).when(BIND, call=otto).decided())
     assert not is_confirmed(given(*person(OTTO), WEAK).when(BIND, call=otto).decided())
@@ -370,7 +370,7 @@ def test_a_binder_who_has_lost_the_permission_or_is_not_active_holds_it_no_longe
         granting(*UNCONFIRMED, *team, change).when(add).refused(GrantRequiresConfirmedLoginError)
 
 
-def test_an_own_login_beside_an_unconfirmed_one_is_as_weak():
+def test_an_own_login_next_to_an_unconfirmed_one_is_as_weak():
     own = replace(WEAK, subject_digest="e", bound_by=OTTO)
     team, (_, add) = policy(7, GRACE), ways_to_grant("*")
     told = granting(*person(OTTO), own, *team).when(add).refused(GrantRequiresConfirmedLoginError)

@@ -106,7 +106,7 @@ async def test_a_permit_is_stale_by_the_clock_of_the_store_whatever_that_of_the_
     assert (await world.do("get_enclosure", about))["permit_status"] == "Permitted"
 
 
-async def test_whoever_does_not_know_the_permit_is_not_taken_for_its_last_report(world: World):
+async def test_a_report_of_an_unknown_permit_is_not_the_last_report(world: World):
     about = {"enclosure_id": await a_monitored_enclosure(world.do)}
     await world.do("observe_enclosure_status", about | PERMITTED)
     world.clock.now += timedelta(hours=1)
@@ -130,7 +130,7 @@ async def test_a_report_that_is_refused_or_only_tried_is_not_remembered(world: W
     assert await world.shown("get_enclosure", **about) == (None, False)
 
 
-async def test_beside_the_state_as_it_was_nothing_of_today_is_shown(world: World):
+async def test_with_an_earlier_state_nothing_of_today_is_shown(world: World):
     hutch = {"enclosure_id": await a_monitored_enclosure(world.do)}
     await world.do("observe_enclosure_status", hutch | PERMITTED)
     beam = {"supply_id": await a_monitored_supply(world.do)}
@@ -176,7 +176,7 @@ async def deregistered(world: World, id: str) -> None:
     ("make", "vouch"),
     [(an_available_supply, found), (a_lost_supply, restored), (a_supply, deregistered)],
 )
-async def test_whoever_vouches_for_a_supply_is_believed_until_its_observer_reports_again(
+async def test_an_operator_who_vouches_for_a_supply_is_believed_until_its_observer_reports_again(
     world: World,
     make: Callable[[AdminClient], Awaitable[str]],
     vouch: Callable[[World, str], Awaitable[None]],
@@ -192,7 +192,7 @@ async def test_whoever_vouches_for_a_supply_is_believed_until_its_observer_repor
         assert (await world.shown("get_supply", supply_id=id))[0]
 
 
-def test_how_long_ago_a_report_was_is_told_in_plain_words():
+def test_the_age_of_a_report_is_written_in_plain_words():
     for age, told in (
         (timedelta(seconds=1), "1 second"),
         (timedelta(seconds=119), "119 seconds"),

@@ -197,7 +197,7 @@ def test_nothing_is_bound_to_what_has_ended_or_of_what_does_not_exist():
         given(of, *everything()).when(of.bind(ABSENT)).refused(ActorNotFoundError)
 
 
-def test_whoever_may_call_unbinds_an_account_that_is_bound():
+def test_every_permitted_caller_unbinds_an_account_that_is_bound():
     for of in BOTH:
         given(of, of.bound(GATE)).when(of.unbind(GATE)).then(of.unbound(GATE))
         given(of, of.bound(EVE)).when(of.unbind(GATE)).refused(of.cannot_unbind)

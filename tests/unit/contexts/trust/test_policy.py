@@ -152,7 +152,7 @@ def test_without_a_surface_the_conduit_is_internal():
     given().when(defining(surface_id=None)).refused(PolicyCannotDefineError, saying="Internal")
 
 
-def test_what_is_wrong_is_told_in_order():
+def test_faults_are_reported_in_order():
     wrong = {"surface_id": ELSEWHERE, "permitted_commands": frozenset({"fly"})}
     given().when(defining(**wrong, conduit_id=ABSENT)).refused(ConduitNotFoundError)
     given().when(defining(**wrong)).refused(InvalidPolicyPermittedCommandsError)
@@ -217,7 +217,7 @@ def test_nobody_grants_what_they_do_not_hold():
             given_i_hold(*own).when(command).refused(GrantExceedsOwnError, saying="get_zone")
 
 
-def test_whoever_holds_as_much_grants_it():
+def test_a_caller_who_holds_as_much_grants_it():
     for own in ENOUGH:
         given_i_hold(*own).when(ADD).then(*ADDED)
 

@@ -188,7 +188,7 @@ def test_a_visit_that_is_over_gets_no_more_parts():
         asked.refused(VisitCannotRegisterError, saying="has ended")
 
 
-def test_what_is_wrong_with_a_registration_is_told_in_order():
+def test_faults_of_a_registration_are_reported_in_order():
     wrong: dict[str, object] = {
         "policy_id": OTHER_TEAM,
         "planned_end_at": START,

@@ -110,8 +110,8 @@ async function answered({ method, url, headers, body }) {
   const answer = await fetch(url, { method, headers, body, cache: "no-store", credentials: "omit" });
   const words = await answer.text();
   const took = Math.round(performance.now() - since);
-  const kept = SHOWN_HEADERS.filter(name => answer.headers.has(name));
-  const lines = kept.map(name => `${name}: ${answer.headers.get(name)}`);
+  const present = SHOWN_HEADERS.filter(name => answer.headers.has(name));
+  const lines = present.map(name => `${name}: ${answer.headers.get(name)}`);
   return [
     text("p", `${answer.status} ${answer.statusText} · ${took} ms`, answer.ok ? "status" : "status refused"),
     pre([...lines, ...(words ? ["", pretty(words)] : [])].join("\n")),

@@ -7,7 +7,7 @@ from uuid import UUID
 from .log import LogPlace
 
 
-class ToldEvent(NamedTuple):
+class PublishedEvent(NamedTuple):
     """An event, encoded once, with what filters compare."""
 
     place: LogPlace

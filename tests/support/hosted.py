@@ -17,7 +17,7 @@ async def nothing() -> None:
     """Bring nothing in step: the lists of the in-memory store always are."""
 
 
-class Kept(NamedTuple):
+class Hosted(NamedTuple):
     """A service prepared as a fresh deployment is, its store, and what brings its lists in step."""
 
     service: Service
@@ -31,11 +31,11 @@ class Kept(NamedTuple):
 
 
 @asynccontextmanager
-async def kept_on(database: Database | None) -> AsyncGenerator[Kept]:
+async def hosted_on(database: Database | None) -> AsyncGenerator[Hosted]:
     """Provide a service on this database, or on the in-memory store."""
     if database is None:
-        yield Kept(*await memory_service())
+        yield Hosted(*await memory_service())
         return
     async with postgres_service(database) as deployed:
         catch_up = partial(deployed.projector.catch_up, [WHOLE_LOG])
-        yield Kept(deployed.service, deployed.store, catch_up)
+        yield Hosted(deployed.service, deployed.store, catch_up)

@@ -1,0 +1,118 @@
+"""Names, comments and docstrings use the words of the field."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+INSTEAD = {
+    "told": "message, detail, answer, payload; reported, shown, distinguished",
+    "beside": "with, next to, in addition to",
+    "anew": "again, rebuilt",
+    "whoever": "the caller who, the worker that",
+    "sown": "seeded",
+    "go on": "continue",
+    "goes on": "continues",
+}
+"""Words that are not used, and what is said instead."""
+IN_NAMES = INSTEAD | {
+    "kept": "stored, remaining, page, in memory",
+    "in person": "first hand, never proposed",
+}
+"""Words that no name has; `kept` is plain in a sentence that says how long."""
+CLEAN = (
+    *("kernel", "runtime", "surfaces", "feed", "schemas", "telemetry.py"),
+    *("deployment", "testing"),
+)
+"""What is read of `src/beamkeep`. Not yet: contexts, parts, workers, adapters; client; console."""
+NAMES_NOT_YET = ("tests/unit/client/", "tests/console/")
+"""Where names of tests are not read yet."""
+ALLOWED = {
+    "src/beamkeep/kernel/_aggregate.py": {"beside": "is in stored proposals and in answers"},
+    "src/beamkeep/runtime/proposing.py": {"beside": "is in stored proposals and in answers"},
+}
+"""Names that stay, by file, and why."""
+
+
+def words_of(name: str) -> str:
+    """Return the words of a name, such as `row kept at` of `row_kept_at` and of `RowKeptAt`."""
+    return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)).lower()
+
+
+def found(text: str, words: dict[str, str]) -> Iterator[str]:
+    """Yield what is wrong with a text."""
+    for word in re.findall(rf"\b({'|'.join(words)})\b", " ".join(text.lower().split())):
+        yield f"«{word}»: {words[word]}"
+
+
+def faults(path: str, text: str) -> Iterator[str]:
+    """Yield the words of a Python file that are not used, with their lines."""
+    allowed = ALLOWED.get(path, {})
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        at, said = f"{path}:{token.start[0]}: {token.string}", token.string
+        if token.type == tokenize.NAME and said not in allowed:
+            yield from (f"{at} {each}" for each in found(words_of(said), IN_NAMES))
+        if token.type == tokenize.COMMENT:
+            yield from (f"{at} {each}" for each in found(said, INSTEAD))
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(said))):
+                yield from (f"{path}:{node.lineno}: {each}" for each in found(said, INSTEAD))
+            case _:
+                pass
+
+
+def python(*folders: Path) -> Iterator[tuple[str, str]]:
+    """Yield name and text of the Python files in folders."""
+    for folder in folders:
+        for path in [folder] if folder.is_file() else sorted(folder.rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), path.read_text()
+
+
+def test_names_comments_and_docstrings_use_the_words_of_the_field():
+    places = [ROOT / "src/beamkeep" / name for name in CLEAN]
+    assert [each for path, text in python(*places) for each in faults(path, text)] == []
+
+
+def test_names_of_tests_use_the_words_of_the_field():
+    wrong: list[str] = []
+    for path, text in python(ROOT / "tests"):
+        if not path.startswith(NAMES_NOT_YET):
+            names = [Path(path).stem, *re.findall(r"def (test_\w+)", text)]
+            wrong += [f"{path}: {n} {each}" for n in names for each in found(words_of(n), IN_NAMES)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "told = 1\n",
+        "def row_kept_at(): ...\n",
+        "class KeptWork: ...\n",
+        "send(beside=1)\n",
+        "KEPT = 1\n",
+        "worker.go_on()\n",
+        "# The worker\n# goes on.\nx = 1  # it goes on\n",
+        '"""Say to whoever\nasks."""\n',
+        'x = 1\n"""Made anew."""\n',
+        "in_person = True\n",
+    ],
+)
+def test_a_word_that_is_not_used_is_found(text: str):
+    assert [*faults("a.py", text)] != []
+
+
+def test_a_sentence_may_use_the_plain_verb():
+    text = '"""How long answers are kept."""\nlast = "told"  # strings are not read\n'
+    assert [*faults("a.py", text)] == []
+
+
+def test_each_allowed_name_is_still_in_its_file():
+    for path, names in ALLOWED.items():
+        text = (ROOT / path).read_text()
+        assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
