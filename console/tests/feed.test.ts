@@ -2,7 +2,7 @@
 /** The feed: parsing, one reader for all tabs, and what makes a read outdated. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { isOutdated } from "../src/feed/FeedProvider";
-import { affectedByCommand, ROWS } from "../src/feed/invalidation";
+import { affectedByCommand, ROWS } from "../src/api/invalidation";
 import { follow, FeedRefused, type FeedMessage } from "../src/feed/follow";
 
 afterEach(() => vi.unstubAllGlobals());

@@ -1,7 +1,7 @@
 /** The tables of the console cover everything that the service has. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { affectedBy, isAboutOther, ROWS } from "../src/feed/invalidation";
+import { affectedBy, isAboutOther, ROWS } from "../src/api/invalidation";
 import { ASKED } from "../src/actions/asking";
 import { isFinal } from "../src/actions/moves";
 import type { CommandName, StreamType } from "../src/api/names";

@@ -1,12 +1,12 @@
 /** The one hook that writes. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
-import { affectedByCommand } from "../feed/invalidation";
+import { affectedByCommand } from "./invalidation";
 import { newKey, useService, type SendOptions, type Sent } from "./client";
 import type { CommandName } from "./names";
 import { Problem } from "./problems";
 import routes from "./routes.json";
-import type { Arguments, DryRunAnswer } from "./types";
+import type { Arguments,DryRunAnswer } from "./types";
 
 /** How far an action is. */
 export type ActionState =

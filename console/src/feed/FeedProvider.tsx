@@ -4,8 +4,8 @@ import { createContext, useCallback, useContext, useEffect, useMemo, useRef, use
 import { useService } from "../api/client";
 import type { StreamType } from "../api/names";
 import type { FeedEvent } from "../api/types";
-import type { FeedMessage, RowNotice } from "./follow";
-import { affectedBy, isAboutOther, isListed, ROWS } from "./invalidation";
+import type { FeedMessage,RowNotice } from "./follow";
+import { affectedBy, isAboutOther, isListed, ROWS } from "../api/invalidation";
 import { SharedFeed, type FeedStatus } from "./leader";
 import { Pace } from "./pace";
 

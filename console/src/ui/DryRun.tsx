@@ -4,6 +4,7 @@ import { fieldLabel } from "../text/fields";
 import { withStepNumbers } from "../text/steps";
 import { useZone } from "../time/zone";
 import { Icon } from "./Icon";
+import { Pair } from "./Pair";
 
 const HIDDEN = new Set(["occurred_at"]);
 
@@ -35,10 +36,9 @@ export function DryRun({ answer, at }: { answer: DryRunAnswer; at: number }) {
             {Object.entries(payload ?? {})
               .filter(([field, value]) => isShown(field, value))
               .map(([field, value]) => (
-                <div key={field} className="pair">
-                  <dt>{fieldLabel(field)}</dt>
-                  <dd>{told(withStepNumbers(field, value))}</dd>
-                </div>
+                <Pair key={field} label={fieldLabel(field)}>
+                  {told(withStepNumbers(field, value))}
+                </Pair>
               ))}
           </Fragment>
         ))}

@@ -1,5 +1,4 @@
 /** The start checks of a plan, in the order of the service. */
-import type { ReactNode } from "react";
 import { useRead, type Read } from "../../api";
 import { Remedies } from "../../actions";
 import { useNow, useZone } from "../../time";
@@ -149,7 +148,7 @@ function Until({ until }: { until: string }) {
 }
 
 /** Return what a passing check found. */
-function usePassing(check: Check, { planId, plan }: Choice): ReactNode {
+function usePassing(check: Check, { planId, plan }: Choice): string | null | undefined {
   const zone = useZone();
   const now = useNow(60_000);
   const isParameters = check.check === "parameters" && check.passed;

@@ -1,14 +1,13 @@
 import { useMemo, useRef, useState } from "react";
-import { namesIn, useRead, type Answer, type Names, type Words } from "../../api";
+import { namesIn, useRead, type Names, type Words } from "../../api";
 import { bytes, markOf, plural, stateText, TONES, type Mark } from "../../text";
 import { useAsOf } from "../../time";
 import { EmptyState, Icon, Loaded, Panel, StateMark } from "../../ui";
 import { useKeys, useSearchParam } from "../../view";
 import { DatasetPanel } from "./DatasetPanel";
+import { storageOf, type Copy, type CustodyRow } from "./copies";
 import { useGo } from "./places";
 
-export type CustodyRow = Answer<"list_custody">["items"][number];
-type Copy = CustodyRow["copies"][number];
 
 const PAGE = 100;
 const VERDICTS: readonly Words["CustodyVerdict"][] = ["Lost", "Below", "Met", "Spare"];
@@ -145,8 +144,6 @@ function storagesOf(rows: readonly CustodyRow[]): { id: string; name: string }[]
 }
 
 /** Return the name of the storage of a copy, for people. */
-export const storageOf = ({ supply_id, supply_name }: Copy) => (supply_id ? (supply_name ?? "storage (no access)") : "Elsewhere");
-
 function Table({ rows, names, selected, filter }: { rows: readonly CustodyRow[]; names: Names; selected: string | undefined; filter: string }) {
   const go = useGo();
   const body = useRef<HTMLTableSectionElement>(null);

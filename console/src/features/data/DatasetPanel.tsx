@@ -5,10 +5,9 @@ import { useMay } from "../../auth";
 import { bytes, fieldLabel, markOf, plural, stateText, TONES } from "../../text";
 import { useAsOf, useNow, useZone } from "../../time";
 import { CopyButton, EmptyState, Icon, Loaded, ObjectName, Refusal, StateMark, Timestamp } from "../../ui";
-import { storageOf, type CustodyRow } from "./Custody";
+import { storageOf, type Copy, type CustodyRow } from "./copies";
 import { useGo } from "./places";
 
-type Copy = CustodyRow["copies"][number];
 type Dataset = Answer<"get_dataset">;
 
 /** Show one dataset: what it is, its copies with what can be done, and its checks. */

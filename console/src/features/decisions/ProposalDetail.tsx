@@ -6,7 +6,7 @@ import { useFeed } from "../../feed";
 import { fieldLabel, number, operationOn, operationTitle, unitSymbol } from "../../text";
 import { Callout, Countdown, DryRun, Icon, Loaded, ObjectName, Panel, Refusal, StateMark, Timestamp, type Values } from "../../ui";
 import { ReasoningOf } from "./Reasoning";
-import { shownValue } from "./words";
+import { ShownValue } from "./words";
 
 type Proposal = Answer<"get_proposal">;
 /** Show one proposal as the form it would fill, with its reasons and what an approval would write now. */
@@ -112,7 +112,7 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
                 {!isChanged(name) ? (name in before ? `, ${plan.data ? "plan default" : "unchanged"}` : "") : before[name] === undefined ? ", given" : `, ${holder} ${told(before[name])}`}
               </dt>
               <dd>
-                {shownValue(value, names)} <span className="sm">{unit}</span>
+                <ShownValue value={value} names={names} /> <span className="sm">{unit}</span>
               </dd>
             </div>
           );
@@ -120,7 +120,7 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
         {plain.map(([name, value]) => (
           <div key={name}>
             <dt>{fieldLabel(name)}</dt>
-            <dd className="text">{shownValue(value, names)}</dd>
+            <dd className="text"><ShownValue value={value} names={names} /></dd>
           </div>
         ))}
       </dl>

@@ -13,7 +13,6 @@ import "./equipment.css";
 import { TimeBar } from "./TimeBar";
 
 type Tree = Answer<"get_asset_tree">;
-export type TreeNode = Tree["nodes"][number];
 
 export default function Equipment({ id }: ScreenProps) {
   const { unitId } = useBeamline();

@@ -4,18 +4,7 @@ import { namesIn, useRead, type Names, type QueryName } from "../../api";
 import { useCatalogue } from "../../api/useCatalogue";
 import { usePick } from "../../actions";
 import { fieldLabel, kindOfField } from "../../text";
-import {
-  ActionButton,
-  CopyButton,
-  DataTable,
-  Failure,
-  ObjectName,
-  SchemaForm,
-  Skeleton,
-  StateMark,
-  Timestamp,
-  type Values,
-} from "../../ui";
+import { ActionButton, CopyButton, DataTable, Failure, ObjectName, Pair, SchemaForm, Skeleton, StateMark, Timestamp, type Values } from "../../ui";
 
 /** Parameters that the console gives by itself. */
 const OWN = ["names", "min_token", "as_of"];
@@ -85,12 +74,9 @@ function Shown({ answer, names }: { answer: Row; names: Names }) {
       {Object.entries(answer)
         .filter(([field]) => !field.startsWith("names"))
         .map(([field, value]) => (
-          <div key={field} className="pair">
-            <dt>{fieldLabel(field)}</dt>
-            <dd>
-              <Value field={field} value={value} names={names} />
-            </dd>
-          </div>
+          <Pair key={field} label={fieldLabel(field)}>
+            <Value field={field} value={value} names={names} />
+          </Pair>
         ))}
     </dl>
   );
@@ -133,6 +119,6 @@ function Value({ field, value, names }: { field: string; value: unknown; names: 
     if (/status|lifecycle|condition|outcome|verdict/.test(field)) return <StateMark state={value} />;
     return <span className="cut-text">{value}</span>;
   }
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value === "number" || typeof value === "boolean") return <>{String(value)}</>;
   return <code className="cut-text">{JSON.stringify(value)}</code>;
 }

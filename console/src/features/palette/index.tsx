@@ -1,7 +1,7 @@
 /** The command palette: finds and runs any operation. */
 import { useQuery } from "@tanstack/react-query";
 import { Suspense, useDeferredValue, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
-import { useOperationForm, usePick } from "../../actions";
+import { OperationForm, usePick } from "../../actions";
 import { routes, type CommandName, type OperationName, type QueryName } from "../../api";
 import { useCatalogue } from "../../api/useCatalogue";
 import { useMay } from "../../auth";
@@ -181,35 +181,31 @@ function Work({ entry, initial, leave }: WorkProps) {
 
 function CommandWork({ entry, initial, leave }: WorkProps) {
   const operation = entry.operation as CommandName;
-  const { body, footer, confirm, state, repeat } = useOperationForm({
-    operation,
-    initial,
-    ...(entry.about && { about: entry.about }),
-    name: entry.name,
-    etag: entry.etag,
-    done: leave,
-  });
   return (
-    <>
-      <div
-        className="work"
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && event.ctrlKey) confirm();
-        }}
-      >
-        <Head operation={operation} />
-        {body}
-      </div>
-      <footer>
-        <KeyHints />
-        {(state.phase === "accepted" || state.phase === "refused") && (
-          <ActionButton size="small" icon="back" press={repeat}>
-            Repeat dry run
-          </ActionButton>
-        )}
-        {footer}
-      </footer>
-    </>
+    <OperationForm operation={operation} initial={initial} {...(entry.about && { about: entry.about })} name={entry.name} etag={entry.etag} done={leave}>
+      {({ body, footer, confirm, state, repeat }) => (
+        <>
+          <div
+            className="work"
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && event.ctrlKey) confirm();
+            }}
+          >
+            <Head operation={operation} />
+            {body}
+          </div>
+          <footer>
+            <KeyHints />
+            {(state.phase === "accepted" || state.phase === "refused") && (
+              <ActionButton size="small" icon="back" press={repeat}>
+                Repeat dry run
+              </ActionButton>
+            )}
+            {footer}
+          </footer>
+        </>
+      )}
+    </OperationForm>
   );
 }
 

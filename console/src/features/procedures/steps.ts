@@ -1,10 +1,12 @@
 /** Steps in words, with what became of each. */
-import type { Answer, Shape } from "../../api";
+import type { Answer,Shape } from "../../api";
 import { stateText, type Mark } from "../../text";
 import { number } from "../../text/units";
 import type { Step } from "../../ui";
 
-export type RecipeStep = NonNullable<Answer<"get_procedure">["steps"]>[number];
+export type Procedure = Answer<"get_procedure">;
+export type Conduct = Answer<"get_conduct">;
+export type RecipeStep = NonNullable<Procedure["steps"]>[number];
 export type Activity = Shape<"Activity">;
 
 /** Return a value of a step: a literal, or where the value comes from. */
@@ -89,7 +91,7 @@ export function lastOf(activities: readonly Activity[], phase: "Steps" | "Closin
 }
 
 /** Return the iteration whose steps are shown: the open one, or the last; undefined when nothing is repeated. */
-export function iterationShown({ iteration_count: count, current_iteration_index: current }: Pick<Answer<"get_procedure">, "iteration_count" | "current_iteration_index">): number | undefined {
+export function iterationShown({ iteration_count: count, current_iteration_index: current }: Pick<Procedure, "iteration_count" | "current_iteration_index">): number | undefined {
   // The service counts iterations from 1.
   return current ?? (count > 0 ? count : undefined);
 }

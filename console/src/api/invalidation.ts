@@ -1,6 +1,6 @@
 /** Which reads an event makes outdated, from what each read declares that it is composed of. */
-import type { QueryName, RowTable, StreamType } from "../api/names";
-import routes from "../api/routes.json";
+import type { QueryName,RowTable,StreamType } from "./names";
+import routes from "./routes.json";
 
 type Read = { method: string; path: string; aggregate: string; composed_of?: string[] };
 const reads = Object.entries<Read>(routes).filter(([, route]) => route.method === "GET");
