@@ -9,6 +9,5 @@ const COMPRESSES = /\.(js|css|html|svg|json)$/;
 
 for (const entry of await readdir(BUILT, { recursive: true, withFileTypes: true })) {
   const file = join(entry.parentPath, entry.name);
-  if (entry.isFile() && COMPRESSES.test(file))
-    await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }));
+  if (entry.isFile() && COMPRESSES.test(file)) await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }));
 }

@@ -7,16 +7,12 @@ const API = new URL("../src/api/", import.meta.url);
 const document = JSON.parse(await readFile(new URL("openapi.json", REFERENCE), "utf8"));
 const { events, rows } = JSON.parse(await readFile(new URL("events.json", REFERENCE), "utf8"));
 const CLIENT = new URL("../../client/src/beamkeep_client/catalogue.json", import.meta.url);
-const verbs = new Map(
-  JSON.parse(await readFile(CLIENT, "utf8")).map(({ name, noun, verb }) => [name, [noun, verb].filter(Boolean).join(" ")]),
-);
+const verbs = new Map(JSON.parse(await readFile(CLIENT, "utf8")).map(({ name, noun, verb }) => [name, [noun, verb].filter(Boolean).join(" ")]));
 const { parameters: shared, schemas } = document.components;
 
 /** Return the parameters of an operation that are not headers, with shared ones in place. */
 function parametersOf(described) {
-  return described.parameters
-    .map((each) => (each.$ref ? shared[each.$ref.split("/").at(-1)] : each))
-    .filter((each) => each.in !== "header" && each.name !== "dry_run");
+  return described.parameters.map((each) => (each.$ref ? shared[each.$ref.split("/").at(-1)] : each)).filter((each) => each.in !== "header" && each.name !== "dry_run");
 }
 
 const routes = {};
@@ -39,8 +35,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     routes[name] = route;
     const body = described.requestBody?.content["application/json"].schema;
     const fields = {};
-    for (const { name: field, schema, description } of own)
-      fields[field] = description ? { ...schema, description } : schema;
+    for (const { name: field, schema, description } of own) fields[field] = description ? { ...schema, description } : schema;
     Object.assign(fields, body?.properties);
     operations[name] = {
       method: route.method,

@@ -14,7 +14,10 @@ function answer(parts: string[], status = 200): void {
       controller.close();
     },
   });
-  vi.stubGlobal("fetch", vi.fn(() => Promise.resolve(new Response(body, { status }))));
+  vi.stubGlobal(
+    "fetch",
+    vi.fn(() => Promise.resolve(new Response(body, { status }))),
+  );
 }
 
 async function heardFrom(parts: string[]): Promise<[FeedMessage, string | undefined][]> {

@@ -85,8 +85,7 @@ describe("the texts", () => {
   test("have every word of every state", () => {
     const schemas = Object.entries(openapi.components.schemas).filter(([name, schema]) => schema.enum && STATE_SCHEMA.test(name));
     expect(Object.keys(STATES).sort()).toEqual(schemas.map(([name]) => name).sort());
-    for (const [name, schema] of schemas)
-      expect(Object.keys((STATES as Record<string, object>)[name] ?? {}).sort(), name).toEqual([...(schema.enum ?? [])].sort());
+    for (const [name, schema] of schemas) expect(Object.keys((STATES as Record<string, object>)[name] ?? {}).sort(), name).toEqual([...(schema.enum ?? [])].sort());
   });
 
   test("name the object of an action", () => {
@@ -130,8 +129,7 @@ describe("what a refusal asks for", () => {
     for (const [code, asked] of Object.entries(ASKED)) {
       const refused = operations.filter(({ responses }) => responses["409"]?.description?.includes(code));
       expect(refused.length, code).toBeGreaterThan(0);
-      for (const { requestBody } of refused)
-        expect(Object.keys(requestBody?.content["application/json"].schema.properties ?? {}), code).toContain(asked?.field);
+      for (const { requestBody } of refused) expect(Object.keys(requestBody?.content["application/json"].schema.properties ?? {}), code).toContain(asked?.field);
     }
   });
 });

@@ -48,14 +48,38 @@ describe("a plot", () => {
 
 describe("an axis", () => {
   test.each([
-    [[200.0001, 200.0002, 200.0003], ["200.0001", "200.0002", "200.0003"]],
-    [[0, 0.25, 0.5], ["0.00", "0.25", "0.50"]],
-    [[123456.2, 123456.4, 123456.6], ["123,456.2", "123,456.4", "123,456.6"]],
-    [[0, 500, 1000], ["0", "500", "1,000"]],
-    [[1234567, 1234568], ["1,234,567", "1,234,568"]],
-    [[-0.1, -2.7e-17, 0.1], ["-0.1", "0.0", "0.1"]],
-    [[1e-8, 1.5e-8, 2e-8], ["1.0e-8", "1.5e-8", "2.0e-8"]],
-    [[2e9, 2.5e9], ["2.0e+9", "2.5e+9"]],
+    [
+      [200.0001, 200.0002, 200.0003],
+      ["200.0001", "200.0002", "200.0003"],
+    ],
+    [
+      [0, 0.25, 0.5],
+      ["0.00", "0.25", "0.50"],
+    ],
+    [
+      [123456.2, 123456.4, 123456.6],
+      ["123,456.2", "123,456.4", "123,456.6"],
+    ],
+    [
+      [0, 500, 1000],
+      ["0", "500", "1,000"],
+    ],
+    [
+      [1234567, 1234568],
+      ["1,234,567", "1,234,568"],
+    ],
+    [
+      [-0.1, -2.7e-17, 0.1],
+      ["-0.1", "0.0", "0.1"],
+    ],
+    [
+      [1e-8, 1.5e-8, 2e-8],
+      ["1.0e-8", "1.5e-8", "2.0e-8"],
+    ],
+    [
+      [2e9, 2.5e9],
+      ["2.0e+9", "2.5e+9"],
+    ],
     [[7], ["7"]],
   ])("tells %j apart", (ticks, labels) => {
     expect(tickLabels(ticks)).toEqual(labels);
@@ -96,10 +120,7 @@ describe("what is in the way of a resume", () => {
 
   test("has beside each fact the operations on its kind alone", () => {
     const ways = ["mark_supply_recovering", "restore_supply", "observe_enclosure_status"];
-    expect(facts.slice(0, 2).map((each) => clearing(ways, each, facts))).toEqual([
-      ["mark_supply_recovering", "restore_supply"],
-      ["observe_enclosure_status"],
-    ]);
+    expect(facts.slice(0, 2).map((each) => clearing(ways, each, facts))).toEqual([["mark_supply_recovering", "restore_supply"], ["observe_enclosure_status"]]);
   });
 
   test("stays in view as far as the resume goes on in spite of it", () => {

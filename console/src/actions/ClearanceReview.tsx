@@ -71,7 +71,8 @@ export function ClearanceReview({ id }: { id: string }) {
                 ))}
                 <dt>Valid</dt>
                 <dd>
-                  {clearance.valid_from ? <Timestamp at={clearance.valid_from} /> : "from activation"} to {clearance.valid_until ? <Timestamp at={clearance.valid_until} /> : "no end"}
+                  {clearance.valid_from ? <Timestamp at={clearance.valid_from} /> : "from activation"} to{" "}
+                  {clearance.valid_until ? <Timestamp at={clearance.valid_until} /> : "no end"}
                 </dd>
                 <dt>Reviews</dt>
                 <dd>

@@ -7,7 +7,6 @@ import { ClearanceReview } from "./ClearanceReview";
 import { useOperationForm, type OperationFormProps } from "./useOperationForm";
 import { Outcome, type RemediesOf } from "./Outcome";
 
-
 interface Props extends OperationFormProps {
   remedies: RemediesOf;
   /** Place the fields with the outcome, and the buttons. */
@@ -50,15 +49,7 @@ export function FormParts({ lead, preview, confirmText, isBare = false, remedies
           ))}
         </Callout>
       )}
-      <Outcome
-        operation={operation}
-        state={state}
-        values={values}
-        name={name}
-        wrong={fields.wrong}
-        reload={reload}
-        remedies={remedies}
-      />
+      <Outcome operation={operation} state={state} values={values} name={name} wrong={fields.wrong} reload={reload} remedies={remedies} />
     </>
   );
   const footer = (

@@ -8,7 +8,7 @@ import { ActionButton, ActionSheet, Popover, type ActionButtonProps } from "../u
 import { isFinal } from "./moves";
 import { FormParts } from "./FormParts";
 import type { OperationFormProps } from "./useOperationForm";
-import type { CommandName,Sent } from "../api";
+import type { CommandName, Sent } from "../api";
 import type { Fact } from "../api/problems";
 import { kindOfField } from "../text";
 import type { Values } from "../ui";

@@ -62,8 +62,7 @@ export function Outcome({ operation, state, values, name, wrong, reload, remedie
             </button>
           </Callout>
         );
-      if (problem.status >= 500 || problem.status === 0)
-        return <Failure problem={problem} what={operation} operation={operation} again={reload} />;
+      if (problem.status >= 500 || problem.status === 0) return <Failure problem={problem} what={operation} operation={operation} again={reload} />;
       if (Object.keys(wrong).length > 0 && !ASKED[problem.code])
         return (
           <Callout mark="blocks" title={problem.body.title ?? problem.message}>

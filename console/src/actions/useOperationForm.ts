@@ -18,7 +18,6 @@ const NOTHING: Values = {};
 const IDLE: ActionState = { phase: "idle" };
 const NO_ERRORS: Record<string, string> = {};
 
-
 export interface OperationFormProps {
   operation: CommandName;
   /** Values that are given by what the action is about; they are not asked for. */
@@ -46,16 +45,7 @@ export interface OperationFormProps {
 }
 
 /** Return the values of the form of a command, how far the command is, and what to do next. */
-export function useOperationForm({
-  operation,
-  about = NOTHING,
-  initial = NOTHING,
-  name,
-  etag,
-  isTerminal,
-  domain,
-  done,
-}: OperationFormProps) {
+export function useOperationForm({ operation, about = NOTHING, initial = NOTHING, name, etag, isTerminal, domain, done }: OperationFormProps) {
   const { operations, schemas } = useCatalogue();
   const described = operations[operation];
   const action = useAction(operation);

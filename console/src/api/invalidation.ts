@@ -1,5 +1,5 @@
 /** Which reads an event makes outdated, from what each read declares that it is composed of. */
-import type { QueryName,RowTable,StreamType } from "./names";
+import type { QueryName, RowTable, StreamType } from "./names";
 import routes from "./routes.json";
 
 type Read = { method: string; path: string; aggregate: string; composed_of?: string[] };
@@ -45,7 +45,9 @@ export function affectedBy(stream: StreamType): Set<string> {
 
 /** Return the reads that a command of an aggregate makes outdated, also where it adds rows and writes no event. */
 export function affectedByCommand(stream: StreamType): Set<string> {
-  const ofRows = Object.values(ROWS).flat().filter((read) => routes[read].aggregate === stream);
+  const ofRows = Object.values(ROWS)
+    .flat()
+    .filter((read) => routes[read].aggregate === stream);
   return new Set([...affectedBy(stream), ...ofRows]);
 }
 

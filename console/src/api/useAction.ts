@@ -6,7 +6,7 @@ import { newKey, useService, type SendOptions, type Sent } from "./client";
 import type { CommandName } from "./names";
 import { Problem } from "./problems";
 import routes from "./routes.json";
-import type { Arguments,DryRunAnswer } from "./types";
+import type { Arguments, DryRunAnswer } from "./types";
 
 /** How far an action is. */
 export type ActionState =

@@ -7,18 +7,7 @@ import { useAuth, useSignIn } from "../auth";
 import { useFeed } from "../feed";
 import { useAsOf, useNow, useOwnNow } from "../time";
 import { AsOfBar, Boundary, Icon, StaleBanner } from "../ui";
-import {
-alert,PaletteContext,
-PHONE,
-SCREENS,
-screenAt,useBeamline,
-useKeys,
-useMedia,
-useOpen,
-usePreferences,
-type PaletteRequest,
-type ScreenPlace
-} from "../view";
+import { alert, PaletteContext, PHONE, SCREENS, screenAt, useBeamline, useKeys, useMedia, useOpen, usePreferences, type PaletteRequest, type ScreenPlace } from "../view";
 import { useAssertive, usePolite } from "../view/announce";
 import { Help } from "./Help";
 import { TopBar } from "./TopBar";
@@ -41,10 +30,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const step = useEventSteps();
   const isPhone = useMedia(PHONE);
   // A palette tells that it was closed a moment later: it must not take the next one with it.
-  const openPalette = useCallback(
-    (request: PaletteRequest = {}) => setPalette((last) => ({ number: (last?.number ?? 0) + 1, request })),
-    [],
-  );
+  const openPalette = useCallback((request: PaletteRequest = {}) => setPalette((last) => ({ number: (last?.number ?? 0) + 1, request })), []);
   useTheme(screen);
   useTitle(screen, status.state === "lost");
   usePreload(isPhone);
@@ -79,14 +65,7 @@ export function Frame({ children }: { children: ReactNode }) {
           <div className="banners">
             <NotLive />
             <SessionEnding />
-            {asOf && (
-              <AsOfBar
-                asOf={asOf}
-                view={view}
-                previous={() => void step(asOf, "before")}
-                next={() => void step(asOf, "after")}
-              />
-            )}
+            {asOf && <AsOfBar asOf={asOf} view={view} previous={() => void step(asOf, "before")} next={() => void step(asOf, "after")} />}
           </div>
           {isPhone && screen?.name !== "Board" ? (
             <p className="main dim">Only the Board is shown on a phone.</p>
@@ -102,11 +81,7 @@ export function Frame({ children }: { children: ReactNode }) {
       {palette && (
         <Boundary what="the palette" of={String(palette.number)}>
           <Suspense fallback={null}>
-            <Palette
-              key={palette.number}
-              request={palette.request}
-              close={() => setPalette((shown) => (shown?.number === palette.number ? undefined : shown))}
-            />
+            <Palette key={palette.number} request={palette.request} close={() => setPalette((shown) => (shown?.number === palette.number ? undefined : shown))} />
           </Suspense>
         </Boundary>
       )}
@@ -118,13 +93,7 @@ function RailLink({ screen, isCurrent }: { screen: ScreenPlace; isCurrent: boole
   return (
     <>
       {screen.name === "Access" && <div className="sep" />}
-      <Link
-        to={screen.path}
-        search={keepUnit}
-        className={isCurrent ? "on" : ""}
-        activeProps={{}}
-        aria-current={isCurrent ? "page" : undefined}
-      >
+      <Link to={screen.path} search={keepUnit} className={isCurrent ? "on" : ""} activeProps={{}} aria-current={isCurrent ? "page" : undefined}>
         <Icon name={screen.icon} />
         {screen.name}
         {screen.name === "Decisions" && (
@@ -159,9 +128,7 @@ function NotLive() {
   }, [isLost]);
   if (!isLost) return null;
   const seconds = Math.ceil((status.retryAt - own) / 1000);
-  return (
-    <StaleBanner since={status.since + (now - own)} retryIn={seconds > 0 ? seconds : undefined} reconnect={reconnect} />
-  );
+  return <StaleBanner since={status.since + (now - own)} retryIn={seconds > 0 ? seconds : undefined} reconnect={reconnect} />;
 }
 
 const WARN_MS = 120_000;

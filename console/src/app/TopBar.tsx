@@ -3,11 +3,7 @@ import { useAuth, useMe } from "../auth";
 import { useFeed } from "../feed";
 import { useNow, useOwnNow, useZone, utc } from "../time";
 import { Icon, Logo, Popover } from "../ui";
-import {
-forgetDrafts,setPreferences,
-useBeamline,useOpen,
-usePreferences
-} from "../view";
+import { forgetDrafts, setPreferences, useBeamline, useOpen, usePreferences } from "../view";
 
 export function TopBar({ openPalette }: { openPalette: () => void }) {
   return (
@@ -152,27 +148,18 @@ function Person() {
       {() => (
         <div className="pad">
           <p className="sm dim">
-            Surface {me.surface.name}. {me.permitted_commands.length} operations permitted,{" "}
-            {me.proposable_commands.length} need approval.
+            Surface {me.surface.name}. {me.permitted_commands.length} operations permitted, {me.proposable_commands.length} need approval.
           </p>
           <label className="field sm">
             <span className="label">Theme</span>
-            <select
-              className="in"
-              value={theme}
-              onChange={(event) => setPreferences({ theme: event.target.value as typeof theme })}
-            >
+            <select className="in" value={theme} onChange={(event) => setPreferences({ theme: event.target.value as typeof theme })}>
               <option value="auto">Automatic: dark Board, else as the system</option>
               <option value="dark">Dark</option>
               <option value="light">Light</option>
             </select>
           </label>
           <label className="row sm">
-            <input
-              type="checkbox"
-              checked={density === "compact"}
-              onChange={(event) => setPreferences({ density: event.target.checked ? "compact" : "normal" })}
-            />
+            <input type="checkbox" checked={density === "compact"} onChange={(event) => setPreferences({ density: event.target.checked ? "compact" : "normal" })} />
             Compact tables
           </label>
           <label className="row sm">

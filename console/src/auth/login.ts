@@ -2,10 +2,7 @@
 import type { User, UserManager } from "oidc-client-ts";
 import type { ConsoleSettings } from "./settings";
 
-export type SignIn =
-  | { kind: "development"; token: string | undefined }
-  | { kind: "signed-in"; expiresAt: number | undefined; canRenew: boolean }
-  | { kind: "ended" };
+export type SignIn = { kind: "development"; token: string | undefined } | { kind: "signed-in"; expiresAt: number | undefined; canRenew: boolean } | { kind: "ended" };
 
 /** How long before its end a token is renewed. A token that lives less than twice as long is renewed after half its life. */
 const RENEW_SECONDS = 120;

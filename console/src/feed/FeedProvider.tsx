@@ -4,7 +4,7 @@ import { createContext, useCallback, useContext, useEffect, useMemo, useRef, use
 import { useService } from "../api/client";
 import type { StreamType } from "../api/names";
 import type { FeedEvent } from "../api/types";
-import type { FeedMessage,RowNotice } from "./follow";
+import type { FeedMessage, RowNotice } from "./follow";
 import { affectedBy, isAboutOther, isListed, ROWS } from "../api/invalidation";
 import { SharedFeed, type FeedStatus } from "./leader";
 import { Pace } from "./pace";
@@ -51,9 +51,7 @@ type Changed = { stream: StreamType; id: string; event?: string };
 export function isOutdated(query: Pick<Query, "queryKey">, changes: readonly Changed[]): boolean {
   const [operation, parameters] = query.queryKey as [string, Record<string, unknown> | undefined];
   return changes.some(({ stream, id }) =>
-    operation === "list_events"
-      ? isListed(parameters, stream, id)
-      : affectedBy(stream).has(operation) && !isAboutOther(operation, parameters, stream, id),
+    operation === "list_events" ? isListed(parameters, stream, id) : affectedBy(stream).has(operation) && !isAboutOther(operation, parameters, stream, id),
   );
 }
 
@@ -75,8 +73,7 @@ export function FeedProvider({ principal, children }: { principal: string | unde
   useEffect(() => {
     if (!principal) return;
     // A first answer that is still on its way may be as old as the others.
-    const readAgain = (filters: { predicate?: (query: Query) => boolean } = {}) =>
-      queries.cancelQueries(filters).then(() => queries.invalidateQueries(filters));
+    const readAgain = (filters: { predicate?: (query: Query) => boolean } = {}) => queries.cancelQueries(filters).then(() => queries.invalidateQueries(filters));
     const events = new Pace<Changed>({
       read: (changes) => readAgain({ predicate: (query) => isOutdated(query, changes) }),
       gatherMs: GATHER_MS,

@@ -14,11 +14,7 @@ export interface Beat {
   now: string;
   head: string;
 }
-export type FeedMessage =
-  | { kind: "event"; event: FeedEvent }
-  | { kind: "rows"; rows: RowNotice }
-  | { kind: "beat"; beat: Beat }
-  | { kind: "end"; reason: string };
+export type FeedMessage = { kind: "event"; event: FeedEvent } | { kind: "rows"; rows: RowNotice } | { kind: "beat"; beat: Beat } | { kind: "end"; reason: string };
 
 export interface Following {
   headers: Headers;

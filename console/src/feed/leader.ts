@@ -21,11 +21,7 @@ export interface Sharing {
 }
 
 type Told =
-  | { kind: "message"; message: FeedMessage; cursor: string | undefined }
-  | { kind: "status"; status: FeedStatus }
-  | { kind: "missed" }
-  | { kind: "hello" }
-  | { kind: "reconnect" };
+  { kind: "message"; message: FeedMessage; cursor: string | undefined } | { kind: "status"; status: FeedStatus } | { kind: "missed" } | { kind: "hello" } | { kind: "reconnect" };
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15_000;
@@ -113,13 +109,11 @@ export class SharedFeed {
           continue;
         }
       } catch (error) {
-        if (error instanceof FeedRefused && (error.status === 401 || error.status === 403))
-          this.tell({ kind: "status", status: { state: "refused", status: error.status } });
+        if (error instanceof FeedRefused && (error.status === 401 || error.status === 403)) this.tell({ kind: "status", status: { state: "refused", status: error.status } });
       }
       if (signal.aborted) return;
       lostAt ??= this.lastAt;
-      if (this.status.state !== "refused")
-        this.tell({ kind: "status", status: { state: "lost", since: this.lastAt, retryAt: Date.now() + pause } });
+      if (this.status.state !== "refused") this.tell({ kind: "status", status: { state: "lost", since: this.lastAt, retryAt: Date.now() + pause } });
       await new Promise<void>((resolve) => {
         this.retryNow = resolve;
         setTimeout(resolve, pause);

@@ -152,7 +152,9 @@ export function tickText(tick: number, distance: number, zone: Zone): string {
   if (distance >= 60) return zone.minute(tick * 1000);
   if (distance >= 1 || distance <= 0) return zone.time(tick * 1000);
   const [digits, thousandths] = [distance >= 0.1 ? 1 : distance >= 0.01 ? 2 : 3, Math.round(tick * 1000)];
-  return `${zone.time(thousandths)}.${String(((thousandths % 1000) + 1000) % 1000).padStart(3, "0").slice(0, digits)}`;
+  return `${zone.time(thousandths)}.${String(((thousandths % 1000) + 1000) % 1000)
+    .padStart(3, "0")
+    .slice(0, digits)}`;
 }
 
 function summaryOf({ name, unit, values }: PlotSeries): string {

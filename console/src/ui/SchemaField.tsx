@@ -102,10 +102,7 @@ function ListInput({ of, value, change, name, path, schemas, ...shared }: Nested
               change={(next) => change(entries.map((each, at) => (at === index ? next : each)))}
             />
           </div>
-          <Remove
-            label={`${single} ${index + 1}`}
-            press={() => change(entries.length > 1 ? entries.filter((_, at) => at !== index) : undefined)}
-          />
+          <Remove label={`${single} ${index + 1}`} press={() => change(entries.length > 1 ? entries.filter((_, at) => at !== index) : undefined)} />
         </div>
       ))}
       <Add label={single} press={() => change([...entries, blank(controlOf(name, of, schemas), schemas)])} />
@@ -116,20 +113,14 @@ function ListInput({ of, value, change, name, path, schemas, ...shared }: Nested
 function MapInput({ of, value, change, path, schemas, ...shared }: NestedProps & { of: Schema }) {
   const entries = Object.entries((value ?? {}) as Values);
   const id = useId();
-  const rename = (index: number, key: string) =>
-    change(Object.fromEntries(entries.map(([old, each], at) => [at === index ? key : old, each])));
+  const rename = (index: number, key: string) => change(Object.fromEntries(entries.map(([old, each], at) => [at === index ? key : old, each])));
   return (
     <div className="nested">
       {entries.map(([key, entry], index) => (
         <div key={index} className="row top">
           <div className="field">
             <label htmlFor={`${id}-${index}`}>Name</label>
-            <input
-              id={`${id}-${index}`}
-              className="in"
-              value={key}
-              onChange={(event) => rename(index, event.target.value)}
-            />
+            <input id={`${id}-${index}`} className="in" value={key} onChange={(event) => rename(index, event.target.value)} />
           </div>
           <div className="grow">
             <Field
@@ -143,10 +134,7 @@ function MapInput({ of, value, change, path, schemas, ...shared }: NestedProps &
               change={(next) => change(Object.fromEntries(entries.map(([old, each], at) => [old, at === index ? next : each])))}
             />
           </div>
-          <Remove
-            label={key || "entry"}
-            press={() => change(entries.length > 1 ? Object.fromEntries(entries.filter((_, at) => at !== index)) : undefined)}
-          />
+          <Remove label={key || "entry"} press={() => change(entries.length > 1 ? Object.fromEntries(entries.filter((_, at) => at !== index)) : undefined)} />
         </div>
       ))}
       <Add label="Entry" press={() => change({ ...Object.fromEntries(entries), "": blank(controlOf("value", of, schemas), schemas) })} />
@@ -154,14 +142,7 @@ function MapInput({ of, value, change, path, schemas, ...shared }: NestedProps &
   );
 }
 
-function GroupInput({
-  fields,
-  required,
-  value,
-  change,
-  path,
-  ...shared
-}: NestedProps & { fields: Record<string, Schema>; required: readonly string[] }) {
+function GroupInput({ fields, required, value, change, path, ...shared }: NestedProps & { fields: Record<string, Schema>; required: readonly string[] }) {
   const values = (value ?? {}) as Values;
   const beside = unasked(fields, required, shared.schemas);
   return (

@@ -33,12 +33,7 @@ export function SingleInput({ control, id, value, change, isRequired, described,
   switch (control.shows) {
     case "text":
       return control.isLong ? (
-        <textarea
-          {...shared}
-          className={look}
-          value={text(value)}
-          onChange={(event) => change(event.target.value || undefined)}
-        />
+        <textarea {...shared} className={look} value={text(value)} onChange={(event) => change(event.target.value || undefined)} />
       ) : (
         <>
           <input
@@ -72,14 +67,7 @@ export function SingleInput({ control, id, value, change, isRequired, described,
         />
       );
     case "flag":
-      return (
-        <input
-          {...shared}
-          type="checkbox"
-          checked={value === true}
-          onChange={(event) => change(event.target.checked || (isRequired ? false : undefined))}
-        />
-      );
+      return <input {...shared} type="checkbox" checked={value === true} onChange={(event) => change(event.target.checked || (isRequired ? false : undefined))} />;
     case "yes or no":
       return (
         <select
@@ -140,13 +128,7 @@ type NumberControl = Extract<Control, { shows: "number" }>;
 /** A step is named by its number on the page. */
 const STEP: NumberControl = { shows: "number", isWhole: true, minimum: 1, maximum: undefined, unit: undefined };
 
-function NumberInput({
-  look,
-  control,
-  value,
-  change,
-  ...shared
-}: Shared & { look: string; control: NumberControl; value: unknown; change: (value: unknown) => void }) {
+function NumberInput({ look, control, value, change, ...shared }: Shared & { look: string; control: NumberControl; value: unknown; change: (value: unknown) => void }) {
   const [typed, setTyped] = useState(text(value));
   const { minimum, maximum, unit } = control;
   const range = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`].filter(Boolean);

@@ -69,7 +69,12 @@ export function CautionsPanel({ board }: { board: BoardAnswer }) {
       title="Cautions"
       className="cautions not-wall"
       note="shown at run start"
-      end={<span className="dim sm">{cautions.length}{board.more.includes("cautions") && " and more"}</span>}
+      end={
+        <span className="dim sm">
+          {cautions.length}
+          {board.more.includes("cautions") && " and more"}
+        </span>
+      }
     >
       {cautions.length === 0 ? (
         <EmptyState>{board.cautions ? "No caution is in effect." : "You are not permitted to list cautions."}</EmptyState>
@@ -90,7 +95,11 @@ export function CautionCard({ caution, target }: { caution: Omit<ShownCaution, "
   return (
     <Callout
       mark={isWarning ? "caution" : "info"}
-      title={<span className={isWarning ? "warn" : ""}>{stateText(caution.severity)} <span className="dim sm target">{target}</span></span>}
+      title={
+        <span className={isWarning ? "warn" : ""}>
+          {stateText(caution.severity)} <span className="dim sm target">{target}</span>
+        </span>
+      }
     >
       <p className="caution-text">{caution.text}</p>
       {caution.workaround && (
@@ -224,4 +233,3 @@ export function holderOf(events: Events | undefined, runId: string): Holder | un
   const who = held && namesIn(events)[held.principalid];
   return who && { name: who.name, isAgent: who.kind === "Agent" };
 }
-

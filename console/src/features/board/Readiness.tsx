@@ -61,11 +61,7 @@ export function ReadinessPanel({ choice, readiness, faults }: Props) {
         </ul>
       ) : (
         <div className="pad">
-          {readiness.problem ? (
-            <Failure problem={readiness.problem} what="readiness" operation="get_plan_readiness" again={readiness.again} />
-          ) : (
-            <Skeleton what="readiness" />
-          )}
+          {readiness.problem ? <Failure problem={readiness.problem} what="readiness" operation="get_plan_readiness" again={readiness.again} /> : <Skeleton what="readiness" />}
         </div>
       )}
     </Panel>
@@ -107,12 +103,7 @@ function CheckLine({ check, choice, faults }: { check: Check; choice: Choice; fa
       actions={
         <>
           {(facts.length > 0 ? facts.slice(0, 1) : [undefined]).map((fact) => (
-            <Remedies
-              key={fact?.id ?? "none"}
-              operations={check.cleared_by}
-              fact={fact && { ...fact, state: stateWord(fact.state) }}
-              values={values}
-            />
+            <Remedies key={fact?.id ?? "none"} operations={check.cleared_by} fact={fact && { ...fact, state: stateWord(fact.state) }} values={values} />
           ))}
           {check.cleared_by.length === 0 && <span className="xs">{nobodyClears(check)}</span>}
         </>
@@ -245,4 +236,3 @@ function Item({ isChosen, press, name, state }: { isChosen: boolean; press: () =
     </button>
   );
 }
-

@@ -28,8 +28,7 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
   const now = useNow(1000);
   const zone = useZone();
   const since = (at: string | null) => (at ? `since ${zone.stamp(at, now)}` : "");
-  const ago = (at: string | null) =>
-    at && now - Date.parse(at) < HOUR ? `${zone.time(at)} · ${counter(now - Date.parse(at))} ago` : since(at);
+  const ago = (at: string | null) => (at && now - Date.parse(at) < HOUR ? `${zone.time(at)} · ${counter(now - Date.parse(at))} ago` : since(at));
   const denied = (key: string, icon: IconName, label: string): TileState => ({
     key,
     icon,
@@ -46,17 +45,13 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
     ? shown.map((supply): TileState => {
         const mark = supply.stale ? "unknown" : markOf(supply.status, "SupplyStatus");
         const isBeam = supply.kind.includes("beam");
-        const parts = TONES[mark]
-          ? [isBeam ? supply.name : "", ago(supply.since), supply.reason]
-          : [isBeam ? supply.name : "", since(supply.since)];
+        const parts = TONES[mark] ? [isBeam ? supply.name : "", ago(supply.since), supply.reason] : [isBeam ? supply.name : "", since(supply.since)];
         return {
           key: supply.id,
           icon: isBeam ? "beam" : "gauge",
           label: isBeam ? "Beam" : supply.name,
           value: stateText(supply.status),
-          note: (supply.stale && supply.last_reported_at ? [`last report ${zone.stamp(supply.last_reported_at, now)}`] : parts)
-            .filter(Boolean)
-            .join(" · "),
+          note: (supply.stale && supply.last_reported_at ? [`last report ${zone.stamp(supply.last_reported_at, now)}`] : parts).filter(Boolean).join(" · "),
           mark,
         };
       })
@@ -113,20 +108,17 @@ function clearanceTile(board: BoardAnswer, check: Readiness["checks"][number] | 
 }
 
 /** Return an end; the time that is left stands above it and says the day of one that is near. */
-const untilText = (until: string, now: number, zone: Zone) =>
-  Date.parse(until) - now < DAY ? zone.minute(until) : zone.stamp(until, now);
+const untilText = (until: string, now: number, zone: Zone) => (Date.parse(until) - now < DAY ? zone.minute(until) : zone.stamp(until, now));
 
 /** Return a beginning so short that a button has room beside it. */
-const sinceText = (since: string, now: number, zone: Zone) =>
-  `since ${zone.isSameDay(since, now) ? zone.minute(since) : zone.day(since)}`;
+const sinceText = (since: string, now: number, zone: Zone) => `since ${zone.isSameDay(since, now) ? zone.minute(since) : zone.day(since)}`;
 
 function controlTile(board: BoardAnswer, now: number, zone: Zone): TileState | undefined {
   if (!board.surfaces) return undefined;
   const tile = { key: "control", icon: "person" as const, label: "Control" };
   const surface = board.surfaces.find(({ controlling_visit_id }) => controlling_visit_id) ?? board.surfaces[0];
   if (!surface) return { ...tile, value: "None", note: "No surface belongs to this beamline", mark: "pending" };
-  if (!surface.controlling_visit_id)
-    return { ...tile, value: "Free", note: surface.name, mark: "pending", action: <TakeControl surface={surface} /> };
+  if (!surface.controlling_visit_id) return { ...tile, value: "Free", note: surface.name, mark: "pending", action: <TakeControl surface={surface} /> };
   const { visit } = surface;
   const since = surface.controlled_since ? sinceText(surface.controlled_since, now, zone) : "";
   return {
@@ -190,13 +182,7 @@ function Visits({ surface }: { surface: Surface }) {
             <b className="b">{visitText(visit)}</b> <span className="dim sm">{stateText(visit.status).toLowerCase()}</span>
           </span>
           {!taken && (
-            <OperationButton
-              operation="take_visit_surface_control"
-              about={{ visit_id: visit.visit_id }}
-              name={surface.name}
-              size="small"
-              done={() => setTaken(true)}
-            >
+            <OperationButton operation="take_visit_surface_control" about={{ visit_id: visit.visit_id }} name={surface.name} size="small" done={() => setTaken(true)}>
               Take
             </OperationButton>
           )}

@@ -8,7 +8,6 @@ import { DatasetPanel } from "./DatasetPanel";
 import { storageOf, type Copy, type CustodyRow } from "./copies";
 import { useGo } from "./places";
 
-
 const PAGE = 100;
 const VERDICTS: readonly Words["CustodyVerdict"][] = ["Lost", "Below", "Met", "Spare"];
 const INTENTS: readonly Words["DatasetIntent"][] = ["Trial", "Production", "Retracted"];
@@ -30,7 +29,11 @@ export function CustodyChips() {
   return (
     <>
       {datasets("Lost") > 0 && <StateMark as="chip" mark="blocks">{`${datasets("Lost")} without a copy`}</StateMark>}
-      {stale > 0 && <StateMark as="chip" mark="caution">{plural(stale, "stale copy", "stale copies")}</StateMark>}
+      {stale > 0 && (
+        <StateMark as="chip" mark="caution">
+          {plural(stale, "stale copy", "stale copies")}
+        </StateMark>
+      )}
       {datasets("Below") > 0 && <StateMark as="chip" mark="caution">{`${datasets("Below")} with too few copies`}</StateMark>}
       <StateMark as="chip" mark="normal">{`${bytes(data.discardable_bytes)} discardable`}</StateMark>
     </>
@@ -84,12 +87,7 @@ export function Custody({ selected }: { selected: string | undefined }) {
               <button type="button" className="btn s" disabled={!cursor} onClick={() => setCursors(cursors.slice(0, -1))}>
                 Previous page
               </button>
-              <button
-                type="button"
-                className="btn s"
-                disabled={!rows.data.next_cursor}
-                onClick={() => setCursors([...cursors, rows.data?.next_cursor ?? ""])}
-              >
+              <button type="button" className="btn s" disabled={!rows.data.next_cursor} onClick={() => setCursors([...cursors, rows.data?.next_cursor ?? ""])}>
                 Next page
               </button>
             </>

@@ -181,7 +181,11 @@ function CopyRow({ copy, row }: { copy: Copy; row: CustodyRow }) {
         {!asOf && (
           <span className="end row">
             {!isKept ? (
-              isFrom("record_distribution_removal", copy.status) && <OperationButton operation="record_distribution_removal" {...form} hideReason>Record removal</OperationButton>
+              isFrom("record_distribution_removal", copy.status) && (
+                <OperationButton operation="record_distribution_removal" {...form} hideReason>
+                  Record removal
+                </OperationButton>
+              )
             ) : (
               <>
                 <OperationButton operation="request_distribution_check" {...form} initial={{ kind: "ChecksumVerified" }} hideReason>
@@ -247,8 +251,7 @@ function Attestations({ datasetId }: { datasetId: string }) {
                     <Timestamp at={checked_at} />
                     <Icon name={mark} className={isCleared ? "" : TONES[mark]} />
                     <div>
-                      {copy ? storageOf(copy) : "A copy that is gone"}:{" "}
-                      {KINDS[kind]}, {stateText(outcome).toLowerCase()}
+                      {copy ? storageOf(copy) : "A copy that is gone"}: {KINDS[kind]}, {stateText(outcome).toLowerCase()}
                       <div className="dim sm">
                         by {WHO[verified_by]}
                         {foundText(evidence)}

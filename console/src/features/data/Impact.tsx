@@ -29,11 +29,7 @@ export default function Impact({ revisionId }: { revisionId: string }) {
 
 function Shown({ revision }: { revision: Revision }) {
   const calibration = useRead("get_calibration", { calibration_id: revision.calibration_id });
-  const provenance = useRead(
-    "get_provenance",
-    { kind: "CalibrationRevision", id: revision.revision_id, direction: "downstream", depth: DEPTH },
-    { keep: true },
-  );
+  const provenance = useRead("get_provenance", { kind: "CalibrationRevision", id: revision.revision_id, direction: "downstream", depth: DEPTH }, { keep: true });
   const used = useRead("list_datasets", { used_calibration_id: revision.revision_id, limit: MOST }, { keep: true });
   const [focused, setFocused] = useState<string>();
   const isWrong = revision.superseded_by_revision_id !== null;
@@ -105,13 +101,26 @@ function Head({ revision, calibration }: { revision: Revision; calibration: Cali
         </OperationButton>
       )}
       <div className="rev">
-        {cards.map((each) => each && <Card key={each.revision_id} revision={each} calibration={calibration} quantity={revision.quantity} isShown={each.revision_id === revision.revision_id} />)}
+        {cards.map(
+          (each) =>
+            each && <Card key={each.revision_id} revision={each} calibration={calibration} quantity={revision.quantity} isShown={each.revision_id === revision.revision_id} />,
+        )}
       </div>
     </header>
   );
 }
 
-function Card({ revision, calibration, quantity, isShown }: { revision: Calibration["revisions"][number]; calibration: Calibration | undefined; quantity: Revision["quantity"]; isShown: boolean }) {
+function Card({
+  revision,
+  calibration,
+  quantity,
+  isShown,
+}: {
+  revision: Calibration["revisions"][number];
+  calibration: Calibration | undefined;
+  quantity: Revision["quantity"];
+  isShown: boolean;
+}) {
   const go = useGo();
   const zone = useZone();
   const now = useNow(60_000);
@@ -119,7 +128,12 @@ function Card({ revision, calibration, quantity, isShown }: { revision: Calibrat
   const isWrong = revision.superseded_by_revision_id !== null;
   const uncertainty = uncertaintyText(revision.value);
   return (
-    <button type="button" className={`rev-card ${isWrong ? "wrong" : ""}`} aria-current={isShown ? "true" : undefined} onClick={() => go("CalibrationRevision", revision.revision_id)}>
+    <button
+      type="button"
+      className={`rev-card ${isWrong ? "wrong" : ""}`}
+      aria-current={isShown ? "true" : undefined}
+      onClick={() => go("CalibrationRevision", revision.revision_id)}
+    >
       <span className="row sm">
         <Icon name={isWrong ? "blocks" : "normal"} className={isWrong ? "alarm" : ""} />
         {numberOf(calibration, revision.revision_id)}, {isWrong ? `superseded${next ? ` ${zone.stamp(next.established_at, now)}` : ""}` : "current"}

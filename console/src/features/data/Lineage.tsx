@@ -23,11 +23,7 @@ export default function Lineage({ kind, id }: { kind: string | undefined; id: st
   const shownId = known && id ? id : newest.data?.items[0]?.dataset_id;
   const [direction, setDirection] = useState<Direction>("both");
   const [depth, setDepth] = useState(3);
-  const provenance = useRead(
-    "get_provenance",
-    { kind: shownKind, id: shownId ?? "", direction, depth },
-    { when: shownId !== undefined, keep: true },
-  );
+  const provenance = useRead("get_provenance", { kind: shownKind, id: shownId ?? "", direction, depth }, { when: shownId !== undefined, keep: true });
   const pick = usePick();
   const go = useGo();
   const field = useId();

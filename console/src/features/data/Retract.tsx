@@ -110,7 +110,10 @@ function Told({ progress, count }: { progress: Progress; count: number }) {
   const { phase, done, proposed, refused } = progress;
   if (refused)
     return (
-      <Callout mark={refused.problem.isOutcomeUnknown && phase === "ended" ? "unknown" : "blocks"} title={`${refused.name}: ${refused.problem.body.title ?? refused.problem.message}`}>
+      <Callout
+        mark={refused.problem.isOutcomeUnknown && phase === "ended" ? "unknown" : "blocks"}
+        title={`${refused.name}: ${refused.problem.body.title ?? refused.problem.message}`}
+      >
         {phase === "ended" ? `${done} of ${count} demoted before this. The others are unchanged.` : `Dry run: ${done} of ${count} accepted. Nothing written.`}{" "}
         <code>{refused.problem.code}</code>
       </Callout>

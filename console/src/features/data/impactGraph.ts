@@ -68,7 +68,10 @@ export function pictured({ revision, calibration, graph, datasets, isWrong, at }
   const pinned = graph.nodes.filter((node) => node.kind === "Run" && graph.edges.some(({ from, to, relation }) => relation === "pinned" && from === node.id && to === id));
   const producing = new Set(datasets.map(({ producing_run_id }) => producing_run_id));
   const boxOfRun = new Map<string, string>();
-  for (const [isUsed, words] of [[true, "pinned and used it"], [false, "pinned, not used"]] as const) {
+  for (const [isUsed, words] of [
+    [true, "pinned and used it"],
+    [false, "pinned, not used"],
+  ] as const) {
     const runs = pinned.filter((run) => producing.has(run.id) === isUsed);
     const isMany = runs.length > FEW_RUNS;
     for (const run of runs) {
@@ -108,7 +111,15 @@ export function pictured({ revision, calibration, graph, datasets, isWrong, at }
   // What came of the data that used it, however many steps later.
   const later = laterThan(used, graph);
   for (const { id: own, kind, name, state } of later)
-    nodes.push({ id: own, kind, name, state, note: `${stateText(state)}, ${kind === "Edition" ? "edition" : "derived"}`, icon: kind === "Edition" ? "document" : isWrong ? "caution" : "data", column: 4 });
+    nodes.push({
+      id: own,
+      kind,
+      name,
+      state,
+      note: `${stateText(state)}, ${kind === "Edition" ? "edition" : "derived"}`,
+      icon: kind === "Edition" ? "document" : isWrong ? "caution" : "data",
+      column: 4,
+    });
   const laterIds = new Set(later.map((node) => node.id));
   const known = (each: string) => boxOfDataset.get(each) ?? (laterIds.has(each) ? each : undefined);
   for (const { from, to, relation } of graph.edges) {

@@ -17,8 +17,7 @@ const UNITS: Record<Words["Quantity"], string> = {
 };
 const POINTS: Record<string, string> = { energy: "keV", load: "kg" };
 
-const told = (value: unknown) =>
-  typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value);
+const told = (value: unknown) => (typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value));
 
 /** «1024.6 px»; a quantity of several numbers names each. */
 export function valueText(quantity: Words["Quantity"], value: Values): string {

@@ -63,11 +63,13 @@ export function DecisionDetail({ id }: { id: string }) {
                   Inputs
                 </h3>
                 <dl className="kv">
-                  {Object.entries(shown.inputs).filter(([, value]) => !hasIdInside(value)).map(([name, value]) => (
-                    <Pair key={name} label={fieldLabel(name)}>
-                      {isMoment(value) ? <Timestamp at={value} /> : <ShownValue value={value} names={namesIn(shown)} />}
-                    </Pair>
-                  ))}
+                  {Object.entries(shown.inputs)
+                    .filter(([, value]) => !hasIdInside(value))
+                    .map(([name, value]) => (
+                      <Pair key={name} label={fieldLabel(name)}>
+                        {isMoment(value) ? <Timestamp at={value} /> : <ShownValue value={value} names={namesIn(shown)} />}
+                      </Pair>
+                    ))}
                 </dl>
               </div>
             )}

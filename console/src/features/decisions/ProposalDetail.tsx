@@ -109,7 +109,13 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
             <div key={name} className={isChanged(name) ? "changed" : ""}>
               <dt>
                 {fieldLabel(name)}
-                {!isChanged(name) ? (name in before ? `, ${plan.data ? "plan default" : "unchanged"}` : "") : before[name] === undefined ? ", given" : `, ${holder} ${told(before[name])}`}
+                {!isChanged(name)
+                  ? name in before
+                    ? `, ${plan.data ? "plan default" : "unchanged"}`
+                    : ""
+                  : before[name] === undefined
+                    ? ", given"
+                    : `, ${holder} ${told(before[name])}`}
               </dt>
               <dd>
                 <ShownValue value={value} names={names} /> <span className="sm">{unit}</span>
@@ -120,7 +126,9 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
         {plain.map(([name, value]) => (
           <div key={name}>
             <dt>{fieldLabel(name)}</dt>
-            <dd className="text"><ShownValue value={value} names={names} /></dd>
+            <dd className="text">
+              <ShownValue value={value} names={names} />
+            </dd>
           </div>
         ))}
       </dl>
@@ -140,7 +148,12 @@ function Now({ proposal, at = 0 }: { proposal: Proposal; at?: number | undefined
   if (now.refusal) {
     const problem = new Problem(Number(now.refusal.status ?? 409), now.refusal);
     return (
-      <Refusal problem={problem} at={at} isDryRun remedies={(operations, fact) => <Remedies operations={operations.filter(isOperation)} fact={fact} values={proposal.arguments} />} />
+      <Refusal
+        problem={problem}
+        at={at}
+        isDryRun
+        remedies={(operations, fact) => <Remedies operations={operations.filter(isOperation)} fact={fact} values={proposal.arguments} />}
+      />
     );
   }
   if (now.events) return <DryRun answer={{ events: now.events as unknown as DryRunAnswer["events"] }} at={at} />;

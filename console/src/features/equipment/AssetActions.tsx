@@ -9,14 +9,7 @@ import { useKeys } from "../../view";
 import { useSettingsSchema, type Asset } from "./asset";
 
 /** The commands that move one of the two axes, and those that change the rest. */
-const MOVES: readonly CommandName[] = [
-  "fault_asset",
-  "degrade_asset",
-  "restore_asset",
-  "activate_asset",
-  "enter_asset_maintenance",
-  "exit_asset_maintenance",
-];
+const MOVES: readonly CommandName[] = ["fault_asset", "degrade_asset", "restore_asset", "activate_asset", "enter_asset_maintenance", "exit_asset_maintenance"];
 
 const OTHERS: readonly CommandName[] = [
   "register_caution",

@@ -28,17 +28,7 @@ export function Detail({ assetId, nodes, select }: { assetId: string; nodes: Rea
   );
 }
 
-function Head({
-  asset,
-  etag,
-  nodes,
-  select,
-}: {
-  asset: Asset;
-  etag: string | undefined;
-  nodes: ReadonlyMap<string, TreeNode>;
-  select: (id: string) => void;
-}) {
+function Head({ asset, etag, nodes, select }: { asset: Asset; etag: string | undefined; nodes: ReadonlyMap<string, TreeNode>; select: (id: string) => void }) {
   const names = namesIn(asset);
   const { asOf } = useAsOf();
   const families = asset.family_ids.map((id) => names[id]?.name ?? "family (no access)");
@@ -121,13 +111,7 @@ function Place({ asset }: { asset: Asset }) {
         <dt>Hutch</dt>
         <dd>{asset.located_in_enclosure_id ? <Hutch id={asset.located_in_enclosure_id} /> : <span className="faint">not located</span>}</dd>
         <dt>Mount</dt>
-        <dd>
-          {asset.mount_id ? (
-            <ObjectName id={asset.mount_id} names={names} kind="Mount" />
-          ) : (
-            <span className="faint">not installed in a mount</span>
-          )}
-        </dd>
+        <dd>{asset.mount_id ? <ObjectName id={asset.mount_id} names={names} kind="Mount" /> : <span className="faint">not installed in a mount</span>}</dd>
         {asset.alternate_identifiers.map(({ kind, value }) => (
           <Pair key={`${kind} ${value}`} label={IDENTIFIERS[kind]}>
             <code>{value}</code>

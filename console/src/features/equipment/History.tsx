@@ -21,7 +21,8 @@ export function History({ assetId }: { assetId: string }) {
         return (
           <div className="sec">
             <h3>
-              History, {plural(events.length, "event")}{data.next_cursor && `, the first ${MOST}`}
+              History, {plural(events.length, "event")}
+              {data.next_cursor && `, the first ${MOST}`}
             </h3>
             <ul className="hist">
               {later.map((event) => (
@@ -56,17 +57,7 @@ function ViewedTime({ asOf }: { asOf: string }) {
   return <li className="cutline">{zone.time(asOf)}, viewed time</li>;
 }
 
-function HistoryLine({
-  event,
-  by,
-  isLater = false,
-  isCleared: isOver = false,
-}: {
-  event: RecordedEvent;
-  by: string | undefined;
-  isLater?: boolean;
-  isCleared?: boolean;
-}) {
+function HistoryLine({ event, by, isLater = false, isCleared: isOver = false }: { event: RecordedEvent; by: string | undefined; isLater?: boolean; isCleared?: boolean }) {
   const zone = useZone();
   const now = useNow(0);
   const { text, mark } = eventText(event.event_type, event.payload);

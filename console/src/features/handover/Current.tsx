@@ -17,19 +17,33 @@ export function Current() {
         <Loaded read={read} what="the beamline" operation="get_board">
           {({ supplies, enclosures, runs, procedures, surfaces }) => (
             <dl className="kv">
-              <Normally
-                label="Supplies"
-                word="Available"
-                rows={(supplies ?? []).map(({ id, name, status }) => ({ id, name, state: status, schema: "SupplyStatus" as const }))}
-              />
+              <Normally label="Supplies" word="Available" rows={(supplies ?? []).map(({ id, name, status }) => ({ id, name, state: status, schema: "SupplyStatus" as const }))} />
               <Normally
                 label="Hutches"
                 word="Permitted"
                 rows={(enclosures ?? []).map(({ id, name, permit_status }) => ({ id, name, state: permit_status, schema: "PermitStatus" as const }))}
               />
-              <Pair label="Runs">{runs?.length ? runs.map((run) => <StateMark key={run.id} state={run.status} schema="RunStatus">{run.name}</StateMark>) : <StateMark mark="normal">no active run</StateMark>}</Pair>
+              <Pair label="Runs">
+                {runs?.length ? (
+                  runs.map((run) => (
+                    <StateMark key={run.id} state={run.status} schema="RunStatus">
+                      {run.name}
+                    </StateMark>
+                  ))
+                ) : (
+                  <StateMark mark="normal">no active run</StateMark>
+                )}
+              </Pair>
               <Pair label="Procedures">
-                {procedures?.length ? procedures.map((each) => <StateMark key={each.id} state={each.status} schema="ProcedureStatus">{each.name}</StateMark>) : <StateMark mark="normal">no active procedure</StateMark>}
+                {procedures?.length ? (
+                  procedures.map((each) => (
+                    <StateMark key={each.id} state={each.status} schema="ProcedureStatus">
+                      {each.name}
+                    </StateMark>
+                  ))
+                ) : (
+                  <StateMark mark="normal">no active procedure</StateMark>
+                )}
               </Pair>
               {(surfaces ?? []).map((each) => (
                 <Pair key={each.id} label="Control">

@@ -17,7 +17,9 @@ export function useNotes(period: Period, facility: string | null) {
   const [text, setText] = useDraft(`handover:${me?.actor_id ?? ""}:${unitId ?? ""}`);
   const read = useRead("list_decisions", { context: "ShiftHandover", limit: 50 }, { current: true });
   const all = read.data?.items ?? [];
-  const notes = all.filter(({ choice, inputs }) => choice === "HandedOver" && isIn(period, inputs?.to) && (!facility || !inputs?.facility_code || inputs.facility_code === facility));
+  const notes = all.filter(
+    ({ choice, inputs }) => choice === "HandedOver" && isIn(period, inputs?.to) && (!facility || !inputs?.facility_code || inputs.facility_code === facility),
+  );
   const names = namesIn(read.data);
   const handedOver = notes.map(({ created_at, actor_id, reasoning }) => ({
     at: created_at,
@@ -57,7 +59,11 @@ export function Note({ period, facility, notes: { text, setText, all, notes, nam
               Take over…
             </ActionButton>
           ) : (
-            <ActionButton look="main" press={() => setSheet({ choice: "HandedOver", reasoning: text, inputs: inputsNow() })} reason={offer.reason ?? (text.trim() ? undefined : "Write a note first")}>
+            <ActionButton
+              look="main"
+              press={() => setSheet({ choice: "HandedOver", reasoning: text, inputs: inputsNow() })}
+              reason={offer.reason ?? (text.trim() ? undefined : "Write a note first")}
+            >
               Hand over…
             </ActionButton>
           )}

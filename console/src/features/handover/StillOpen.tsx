@@ -37,25 +37,27 @@ export function StillOpen({ read, isOver }: { read: ReadShift; isOver: boolean }
                 </p>
               </li>
             ))}
-            {[...(open ?? [])].sort((a, b) => Number(isAmiss(b)) - Number(isAmiss(a))).map((line) => {
-              const mark = markOfKind(line.kind, line.state ?? "");
-              return (
-                <li key={`${line.id} ${line.what}`}>
-                  <Icon name={mark} className={TONES[mark]} />
-                  <b>
-                    <ObjectName id={line.id} kind={line.kind} name={nameOf(line)} plain />
-                    {line.state && `: ${stateText(line.state).toLowerCase()}`}
-                  </b>
-                  <span className="t">
-                    since <Timestamp at={line.at} />
-                  </span>
-                  <p>
-                    {line.kind}
-                    {line.why && `. ${reasonText(line.why)}`}
-                  </p>
-                </li>
-              );
-            })}
+            {[...(open ?? [])]
+              .sort((a, b) => Number(isAmiss(b)) - Number(isAmiss(a)))
+              .map((line) => {
+                const mark = markOfKind(line.kind, line.state ?? "");
+                return (
+                  <li key={`${line.id} ${line.what}`}>
+                    <Icon name={mark} className={TONES[mark]} />
+                    <b>
+                      <ObjectName id={line.id} kind={line.kind} name={nameOf(line)} plain />
+                      {line.state && `: ${stateText(line.state).toLowerCase()}`}
+                    </b>
+                    <span className="t">
+                      since <Timestamp at={line.at} />
+                    </span>
+                    <p>
+                      {line.kind}
+                      {line.why && `. ${reasonText(line.why)}`}
+                    </p>
+                  </li>
+                );
+              })}
             {open?.length === 0 && expiring.length === 0 && <li>Nothing is open.</li>}
           </ul>
         )}

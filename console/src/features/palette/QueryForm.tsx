@@ -27,21 +27,9 @@ export function QueryForm({ operation, initial }: { operation: QueryName; initia
   const ask = () => (JSON.stringify(asked) === JSON.stringify(values) ? read.again() : setAsked(values));
   return (
     <div className="query">
-      <SchemaForm
-        fields={fields}
-        required={required}
-        schemas={schemas}
-        values={values}
-        change={setValues}
-        pick={pick}
-        hidden={OWN}
-      />
+      <SchemaForm fields={fields} required={required} schemas={schemas} values={values} change={setValues} pick={pick} hidden={OWN} />
       <div className="row wrap">
-        <ActionButton
-          look="main"
-          press={ask}
-          reason={missing.length > 0 ? `Missing: ${missing.map(fieldLabel).join(", ")}` : undefined}
-        >
+        <ActionButton look="main" press={ask} reason={missing.length > 0 ? `Missing: ${missing.map(fieldLabel).join(", ")}` : undefined}>
           Read
         </ActionButton>
         <CopyButton text={lineOf(commandLine, values)}>Copy command line</CopyButton>

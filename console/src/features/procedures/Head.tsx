@@ -1,10 +1,9 @@
 /** The heading of a procedure: its state, what it is part of, and its commands. */
-import type { CommandName,Names } from "../../api";
+import type { CommandName, Names } from "../../api";
 import { OperationButton, OperationMenu } from "../../actions";
 import { markOf, reasonText, stateText } from "../../text";
 import { ObjectName, StateMark, Timestamp } from "../../ui";
-import type { Conduct,Procedure } from "./steps";
-
+import type { Conduct, Procedure } from "./steps";
 
 // prettier-ignore
 const MORE: readonly CommandName[] = [
@@ -72,7 +71,11 @@ export function Head({ procedure, conduct, etag, names, needed, isInDoubt }: Hea
         </div>
       </div>
       <span className="end row">
-        {needed && !isInDoubt && <OperationButton operation={needed} about={about} {...common} look="main">Continue</OperationButton>}
+        {needed && !isInDoubt && (
+          <OperationButton operation={needed} about={about} {...common} look="main">
+            Continue
+          </OperationButton>
+        )}
         {active ? (
           <>
             <OperationButton operation="hold_procedure" about={about} {...common} lead={<p className="sm dim">The step under way finishes first.</p>} />

@@ -36,7 +36,16 @@ export function Iterations({ procedure: { procedure_id, status } }: { procedure:
         columns={[
           { key: "index", title: "Iteration", cell: (row) => row.iteration_index },
           { key: "started", title: "Started", cell: (row) => <Timestamp at={row.started_at} /> },
-          { key: "at", title: "Coordinate", cell: (row) => (row.coordinate ? Object.entries(row.coordinate).map(([axis, value]) => `${axis} ${valueText(value)}`).join(", ") : "") },
+          {
+            key: "at",
+            title: "Coordinate",
+            cell: (row) =>
+              row.coordinate
+                ? Object.entries(row.coordinate)
+                    .map(([axis, value]) => `${axis} ${valueText(value)}`)
+                    .join(", ")
+                : "",
+          },
           { key: "value", title: "Value", align: "right", cell: (row) => (row.value === null || row.value === undefined ? "" : valueText(row.value)) },
           {
             key: "converged",

@@ -4,7 +4,7 @@ import { markOf, stateText, stepNumber, TONES } from "../../text";
 import { useAsOf } from "../../time";
 import { DataTable, EmptyState, EventLine, Pair, Tabs, Timestamp } from "../../ui";
 import { valueText, type Activity } from "./steps";
-import type { Conduct,Procedure } from "./steps";
+import type { Conduct, Procedure } from "./steps";
 
 interface LogProps {
   procedure: Procedure;
@@ -32,7 +32,14 @@ export function Log({ procedure, conduct, activities, names, isCut }: LogProps) 
           show: () => (
             <ul className="lines">
               {[...events].reverse().map((event) => (
-                <EventLine key={event.event_id} type={event.event_type} at={event.occurred_at} data={event.payload} note={namesIn(history.data)[event.principal_id]?.name} isCleared />
+                <EventLine
+                  key={event.event_id}
+                  type={event.event_type}
+                  at={event.occurred_at}
+                  data={event.payload}
+                  note={namesIn(history.data)[event.principal_id]?.name}
+                  isCleared
+                />
               ))}
             </ul>
           ),

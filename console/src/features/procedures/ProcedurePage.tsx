@@ -9,7 +9,7 @@ import { iterationShown, lastOf, rowsOf } from "./steps";
 import { Head } from "./Head";
 import { Iterations } from "./Iterations";
 import { Log } from "./Log";
-import type { Conduct,Procedure } from "./steps";
+import type { Conduct, Procedure } from "./steps";
 
 export function ProcedurePage({ id }: { id: string }) {
   const procedure = useRead("get_procedure", { procedure_id: id });
@@ -59,7 +59,13 @@ function Shown({ procedure, etag }: { procedure: Procedure; etag: string | undef
               </>
             )}
           </Panel>
-          <Log procedure={procedure} conduct={conduct} activities={activities} names={Object.assign({}, ...rows.map(({ data }) => namesIn(data))) as Names} isCut={rows.some(({ data }) => data?.next_cursor != null)} />
+          <Log
+            procedure={procedure}
+            conduct={conduct}
+            activities={activities}
+            names={Object.assign({}, ...rows.map(({ data }) => namesIn(data))) as Names}
+            isCut={rows.some(({ data }) => data?.next_cursor != null)}
+          />
           {procedure.iteration_count > 0 && <Iterations procedure={procedure} />}
         </div>
         {isAsking && (
@@ -128,10 +134,22 @@ function Warnings({ procedure, conduct }: { procedure: Procedure; conduct: Condu
   const isActive = procedure.active_conduct !== null;
   return (
     <>
-      {isActive && conduct.status === "Queued" && <Callout mark="pending" title={`Queued for ${length(now - Date.parse(conduct.requested_at))}.`}>A worker takes the conduct when one is free.</Callout>}
-      {isActive && conduct.lease_expired && <Callout mark="unknown" title="No worker is active.">The worker of this conduct sent no heartbeat in time. Another worker may take over.</Callout>}
+      {isActive && conduct.status === "Queued" && (
+        <Callout mark="pending" title={`Queued for ${length(now - Date.parse(conduct.requested_at))}.`}>
+          A worker takes the conduct when one is free.
+        </Callout>
+      )}
+      {isActive && conduct.lease_expired && (
+        <Callout mark="unknown" title="No worker is active.">
+          The worker of this conduct sent no heartbeat in time. Another worker may take over.
+        </Callout>
+      )}
       {conduct.failure && !isAsked(conduct) && (
-        <Callout mark={isActive || procedure.status === "Held" || procedure.status === "Aborted" ? "blocks" : "info"} title={conduct.failure.message} end={<code>{conduct.failure.error_class}</code>}>
+        <Callout
+          mark={isActive || procedure.status === "Held" || procedure.status === "Aborted" ? "blocks" : "info"}
+          title={conduct.failure.message}
+          end={<code>{conduct.failure.error_class}</code>}
+        >
           {conduct.failure.step_index !== null && `Step ${stepNumber(conduct.failure.step_index)}`} {conduct.failure.target && <code>{conduct.failure.target}</code>}
         </Callout>
       )}

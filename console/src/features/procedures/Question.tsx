@@ -75,7 +75,14 @@ export function Question({ procedure, etag, operation, endedAt, asked, steps, la
       <div className="sec stack">
         {isDecided ? (
           <Suspense fallback={<Skeleton what="the form" />}>
-            <OperationForm operation={operation} about={about} name={procedure.name} etag={etag} confirmText={confirmTextOf(about.skip_step_indexes, about.redo_step_indexes)} isBare>
+            <OperationForm
+              operation={operation}
+              about={about}
+              name={procedure.name}
+              etag={etag}
+              confirmText={confirmTextOf(about.skip_step_indexes, about.redo_step_indexes)}
+              isBare
+            >
               {({ body, footer }) => (
                 <>
                   {body}
@@ -85,7 +92,9 @@ export function Question({ procedure, etag, operation, endedAt, asked, steps, la
             </OperationForm>
           </Suspense>
         ) : (
-          <p className="dim sm">{reason ?? (asked.length > 1 ? "Answer for every step. Then the dry run shows what follows." : "Choose an answer. Then the dry run shows what follows.")}</p>
+          <p className="dim sm">
+            {reason ?? (asked.length > 1 ? "Answer for every step. Then the dry run shows what follows." : "Choose an answer. Then the dry run shows what follows.")}
+          </p>
         )}
       </div>
     </section>

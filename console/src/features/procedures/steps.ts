@@ -1,5 +1,5 @@
 /** Steps in words, with what became of each. */
-import type { Answer,Shape } from "../../api";
+import type { Answer, Shape } from "../../api";
 import { stateText, type Mark } from "../../text";
 import { number } from "../../text/units";
 import type { Step } from "../../ui";
@@ -25,8 +25,7 @@ const argumentsText = (values: Record<string, unknown>) =>
     .map(([name, value]) => `${name.replaceAll("_", " ")} ${valueText(value)}`)
     .join(", ");
 
-const withArguments = (name: string, values: Record<string, unknown>) =>
-  Object.keys(values).length > 0 ? `${stateText(name)}: ${argumentsText(values)}` : stateText(name);
+const withArguments = (name: string, values: Record<string, unknown>) => (Object.keys(values).length > 0 ? `${stateText(name)}: ${argumentsText(values)}` : stateText(name));
 
 /** Return what a step does. */
 export function stepText(step: RecipeStep): string {
@@ -37,10 +36,7 @@ export function stepText(step: RecipeStep): string {
       return withArguments(step.name, step.params);
     case "check": {
       const { criterion } = step;
-      const what =
-        criterion.kind === "equals"
-          ? `Equals ${valueText(criterion.expected)}`
-          : `Within ${number(criterion.tolerance)} of ${valueText(criterion.expected)}`;
+      const what = criterion.kind === "equals" ? `Equals ${valueText(criterion.expected)}` : `Within ${number(criterion.tolerance)} of ${valueText(criterion.expected)}`;
       return step.wait > 0 ? `${what}, waits up to ${number(step.wait)} s` : what;
     }
     case "capture":
@@ -85,8 +81,7 @@ const MARKS: Record<Activity["stage"], Mark> = {
 export function lastOf(activities: readonly Activity[], phase: "Steps" | "Closing"): Map<number, Activity> {
   const last = new Map<number, Activity>();
   for (const activity of activities)
-    if (activity.phase === phase && activity.step_index !== null && (last.get(activity.step_index)?.sequence ?? -1) < activity.sequence)
-      last.set(activity.step_index, activity);
+    if (activity.phase === phase && activity.step_index !== null && (last.get(activity.step_index)?.sequence ?? -1) < activity.sequence) last.set(activity.step_index, activity);
   return last;
 }
 

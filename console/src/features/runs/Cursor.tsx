@@ -96,7 +96,9 @@ export function Cursor({ from, to, until, lanes, series, choose }: CursorProps) 
       onKeyDown={key}
       onBlur={() => setAt(undefined)}
     >
-      {isShown && began !== undefined && <div className="chosen" style={{ left: place(Math.min(began, at)), width: `${(Math.abs(at - began) / Math.max(1, to - from)) * 100}%` }} />}
+      {isShown && began !== undefined && (
+        <div className="chosen" style={{ left: place(Math.min(began, at)), width: `${(Math.abs(at - began) / Math.max(1, to - from)) * 100}%` }} />
+      )}
       {isShown && (
         <div className="at" style={{ left: place(at) }}>
           <div className={at - from > (to - from) * 0.6 ? "readings left" : "readings"}>

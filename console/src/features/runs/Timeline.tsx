@@ -86,7 +86,17 @@ export function Timeline({ run, spans, end, supplyKinds, enclosureIds, lead }: P
         {summary.data && channels.length === 0 && <p className="dim sm">No observation was recorded for this run.</p>}
         {shown.map((channel, index) => {
           const isLast = index === shown.length - 1;
-          return <ChannelPlot key={channel.channel_name} channel={channel} series={series[index]} shades={shades} range={range} height={isLast ? height + AXIS_HEIGHT : height} isLast={isLast} />;
+          return (
+            <ChannelPlot
+              key={channel.channel_name}
+              channel={channel}
+              series={series[index]}
+              shades={shades}
+              range={range}
+              height={isLast ? height + AXIS_HEIGHT : height}
+              isLast={isLast}
+            />
+          );
         })}
         <Cursor from={from} to={to} until={end} lanes={[own, ...lanes]} series={series} choose={setZoom} />
       </div>

@@ -4,9 +4,7 @@ import { markOf, type StateSchema } from "../../text/states";
 import type { Span } from "../../ui";
 
 /** The state that each event leads to, as the service declares it. */
-const STATE_AFTER = new Map(
-  Object.values(routes).flatMap(({ moves = [] }) => moves.map(({ axis, event, to }) => [`${axis} ${event}`, to] as const)),
-);
+const STATE_AFTER = new Map(Object.values(routes).flatMap(({ moves = [] }) => moves.map(({ axis, event, to }) => [`${axis} ${event}`, to] as const)));
 
 /** An event of a history or of the feed. */
 export interface Happened {
