@@ -24,5 +24,6 @@ export default defineConfig({
       },
     },
   },
-  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "jsdom" },
+  // A loaded computer is slow: a test that does not end fails, and none is judged by seconds.
+  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "jsdom", testTimeout: 60_000 },
 });
