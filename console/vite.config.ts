@@ -15,7 +15,7 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      // Everything beside the console, and the one file of the console that the service makes.
+      // Everything but the console, and the one file of the console that the service makes.
       "^/(?!console/)": { target: service, changeOrigin: true },
       "/console/settings.json": {
         target: service,

@@ -1,4 +1,4 @@
-// Writes a compressed copy beside every built file that compresses well.
+// Writes a compressed copy next to every built file that compresses well.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -62,7 +62,7 @@ function named(value, found = new Set()) {
   return found;
 }
 
-const kept = Object.fromEntries([...named(operations)].sort().map((name) => [name, schemas[name]]));
+const used = Object.fromEntries([...named(operations)].sort().map((name) => [name, schemas[name]]));
 const union = (names) => names.map((name) => `\n  | ${JSON.stringify(name)}`).join("");
 const enums = Object.entries(schemas).filter(([, schema]) => schema.enum && schema.type === "string");
 const names = `import type { operations } from "./schema";
@@ -82,4 +82,4 @@ await write("schema.d.ts", astToString(await openapiTS(document)));
 await write("names.d.ts", names);
 await write("routes.json", JSON.stringify(routes));
 await write("said.json", JSON.stringify(Object.assign({}, ...Object.values(events))));
-await write("catalogue.json", JSON.stringify({ operations, schemas: kept }));
+await write("catalogue.json", JSON.stringify({ operations, schemas: used }));

@@ -106,7 +106,7 @@ test("a repeat of a command whose outcome is unknown is the same command", async
   const { calls, hook } = service(new TypeError("the network is gone"), done());
   await act(() => hook.result.current.send({ run_id: "a" }, { etag: '"3"' }));
   expect(hook.result.current.state.phase).toBe("unknown");
-  // Meanwhile the feed has told that the run has changed.
+  // Meanwhile the feed has reported that the run has changed.
   await act(() => hook.result.current.send({ run_id: "a" }, { etag: '"4"' }));
   expect(hook.result.current.state.phase).toBe("done");
   for (const name of ["Idempotency-Key", "If-Match"]) expect(calls[1]?.headers.get(name)).toBe(calls[0]?.headers.get(name));

@@ -97,7 +97,7 @@ describe("what no event keeps current", () => {
     expect(verdictWhile(state, ready).sentence).toContain("The last verdict was «Ready».");
   });
 
-  test.each(["live", "connecting"] as const)("is told while the feed is %s", (state) => {
+  test.each(["live", "connecting"] as const)("is shown while the feed is %s", (state) => {
     expect(verdictWhile(state, ready)).toBe(ready);
   });
 });

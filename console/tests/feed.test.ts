@@ -85,7 +85,7 @@ describe("a command", () => {
   });
 });
 
-describe("a row beside an object", () => {
+describe("a row added to an object", () => {
   test("makes the plots of a run outdated, and not the board", () => {
     expect(ROWS.run_observation).toEqual(expect.arrayContaining(["get_run_observation_summary", "get_run_series"]));
     expect(ROWS.run_observation).not.toContain("get_board");

@@ -208,7 +208,7 @@ describe("a field for an object", () => {
 describe("a schema", () => {
   const nullable = (schema: Schema): Schema => ({ anyOf: [schema, { type: "null" }] });
 
-  test("is read through its references and without its null, with what is said beside", () => {
+  test("is read through its references and without its null, with its other keywords", () => {
     expect(plain({ ...nullable({ $ref: "#/components/schemas/Reason" }), description: "Why" }, SCHEMAS)).toEqual({ type: "string", maxLength: 500, description: "Why" });
     expect(plain({ allOf: [{ $ref: "#/components/schemas/Kind" }], default: "Gas" }, SCHEMAS)).toEqual({ type: "string", enum: ["Beam", "Gas"], default: "Gas" });
   });

@@ -97,7 +97,7 @@ describe("a form", () => {
     expect(screen.getByText("Field required")).toBeTruthy();
   });
 
-  test("names the forms of a step by their kinds, and asks for no kind beside", () => {
+  test("names the forms of a step by their kinds, and asks for no other kind", () => {
     const step = controlOf("steps", schemas["RecipeStep-Input"] ?? {}, schemas);
     expect(step).toMatchObject({ shows: "one of", options: [{ title: "Setpoint" }, { title: "Action" }, { title: "Check" }, { title: "Capture" }, { title: "Compute" }] });
     expect(controlOf("kind", { type: "string", enum: ["setpoint"] }, schemas)).toEqual({ shows: "fixed", value: "setpoint" });

@@ -101,18 +101,18 @@ describe("the texts", () => {
 
 describe("what a command that ends something does", () => {
   /** Commands that end nothing by a transition and cannot be taken back all the same, or only for a while. */
-  const BESIDE = ["discard_distribution", "forget_actor", "mint_edition_external_id"];
+  const OTHERS = ["discard_distribution", "forget_actor", "mint_edition_external_id"];
 
-  test("is told of every such command", () => {
+  test("is stated for every such command", () => {
     const final = names.filter((name) => operations.find(({ operationId }) => operationId === name)?.["x-beamkeep"] && isFinal(name as CommandName));
-    expect(Object.keys(ENDINGS).sort()).toEqual([...final, ...BESIDE].sort());
+    expect(Object.keys(ENDINGS).sort()).toEqual([...final, ...OTHERS].sort());
   });
 
-  test("is told of each in its own words, in full sentences", () => {
-    const told = Object.values(ENDINGS).map(({ does }) => does);
-    for (const does of told) expect(does).toMatch(/^[A-Z].*\.$/);
-    const bySubject = (part: string) => told.filter((does) => does.includes(part));
-    expect(new Set(told).size).toBe(told.length);
+  test("is stated for each in its own words, in full sentences", () => {
+    const texts = Object.values(ENDINGS).map(({ does }) => does);
+    for (const does of texts) expect(does).toMatch(/^[A-Z].*\.$/);
+    const bySubject = (part: string) => texts.filter((does) => does.includes(part));
+    expect(new Set(texts).size).toBe(texts.length);
     expect(bySubject("Recorded data are kept")).toEqual([]);
   });
 

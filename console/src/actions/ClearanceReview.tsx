@@ -1,4 +1,4 @@
-/** What a clearance is about, beside every decision on it: hazards, coverage, period and author. */
+/** What a clearance is about, shown with every decision on it: hazards, coverage, period and author. */
 import { namesIn, useRead, type Answer, type Names } from "../api";
 import { fieldLabel, stateText } from "../text";
 import { Loaded, ObjectName, Pair, StateMark, Timestamp } from "../ui";

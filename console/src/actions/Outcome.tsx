@@ -66,9 +66,9 @@ export function Outcome({ operation, state, values, name, wrong, reload, remedie
       if (Object.keys(wrong).length > 0 && !ASKED[problem.code])
         return (
           <Callout mark="blocks" title={problem.body.title ?? problem.message}>
-            {Object.entries(wrong).map(([field, told]) => (
+            {Object.entries(wrong).map(([field, detail]) => (
               <p key={field}>
-                {fieldLabel(field)}: {told}
+                {fieldLabel(field)}: {detail}
               </p>
             ))}
           </Callout>

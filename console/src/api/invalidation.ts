@@ -12,7 +12,7 @@ for (const [name, route] of reads) {
 }
 
 /**
- * What rows beside an object make outdated. Observations leave the board out: it is the most expensive read, and
+ * What rows added to an object make outdated. Observations leave the board out: it is the most expensive read, and
  * the progress of a run is the last value of a channel, which the summary has.
  */
 export const ROWS: Record<RowTable, readonly QueryName[]> = {

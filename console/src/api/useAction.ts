@@ -26,7 +26,7 @@ export interface Action<O extends CommandName> {
   dryRun: (values: Arguments<O>) => Promise<void>;
   /** Send the command; a repeat after an unknown outcome uses the same key. */
   send: (values: Arguments<O>, options?: { etag?: string | undefined; note?: string | undefined }) => Promise<void>;
-  /** Begin anew, with a new key. */
+  /** Begin again, with a new key. */
   reset: () => void;
 }
 

@@ -65,7 +65,7 @@ function AtBeamline({ children }: { children: ReactNode }) {
   );
 }
 
-/** Show the screen once its surface is known: with another surface, the screen begins anew. */
+/** Show the screen once its surface is known: with another surface, the screen begins again. */
 function Screen() {
   const { isReading } = useBeamline();
   return isReading ? <Skeleton what="the beamline" /> : <Outlet />;

@@ -142,12 +142,12 @@ export default function States() {
       <div className="col">
         <Panel title="Shapes" end={<span className="lab">one shape, one meaning</span>}>
           <div className="glyphs">
-            {SHAPES.map(([mark, name, told]) => (
+            {SHAPES.map(([mark, name, meaning]) => (
               <div key={mark}>
                 <Icon name={mark} className={TONES[mark] || "dim"} />
                 <span>
                   <b className="b">{name}</b>
-                  <span className="dim sm line">{told}</span>
+                  <span className="dim sm line">{meaning}</span>
                 </span>
               </div>
             ))}

@@ -58,7 +58,7 @@ export function isOutdated(query: Pick<Query, "queryKey">, changes: readonly Cha
 const readsOf = (table: string) => (ROWS as Record<string, readonly string[] | undefined>)[table] ?? [];
 const OF_ROWS = new Set<string>(Object.values(ROWS).flat());
 
-/** Return whether a query may be outdated although the feed has told every event. */
+/** Return whether a query may be outdated although the feed has delivered every event. */
 function needsReading({ queryKey, state }: Query): boolean {
   return OF_ROWS.has(String(queryKey[0])) || state.isInvalidated || state.status === "error";
 }

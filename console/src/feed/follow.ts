@@ -2,7 +2,7 @@
 import { createParser } from "eventsource-parser";
 import type { FeedEvent } from "../api/types";
 
-/** Rows that were added beside an object. */
+/** Rows that were added to an object. */
 export interface RowNotice {
   table: string;
   stream_type: string;

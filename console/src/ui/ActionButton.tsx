@@ -4,7 +4,7 @@ import { Icon, type IconName } from "./Icon";
 export interface ActionButtonProps {
   children: ReactNode;
   press: () => void;
-  /** Why it cannot be pressed; it stays focusable and the reason is shown beside it. */
+  /** Why it cannot be pressed; it stays focusable and the reason is shown next to it. */
   reason?: string | undefined;
   icon?: IconName;
   look?: "plain" | "main" | "terminal" | "quiet";

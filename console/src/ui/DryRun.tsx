@@ -37,7 +37,7 @@ export function DryRun({ answer, at }: { answer: DryRunAnswer; at: number }) {
               .filter(([field, value]) => isShown(field, value))
               .map(([field, value]) => (
                 <Pair key={field} label={fieldLabel(field)}>
-                  {told(withStepNumbers(field, value))}
+                  {valueText(withStepNumbers(field, value))}
                 </Pair>
               ))}
           </Fragment>
@@ -64,7 +64,7 @@ function isShown(field: string, value: unknown): boolean {
   return !(typeof value === "object" && Object.keys(value).length === 0);
 }
 
-function told(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) {
     const words = value.filter((each): each is string => typeof each === "string" && !UUID.test(each));
@@ -74,6 +74,6 @@ function told(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   return Object.entries(value)
     .filter(([field, each]) => isShown(field, each))
-    .map(([field, each]) => `${fieldLabel(field).toLowerCase()} ${told(each)}`)
+    .map(([field, each]) => `${fieldLabel(field).toLowerCase()} ${valueText(each)}`)
     .join(", ");
 }

@@ -50,7 +50,7 @@ export function Graph({ nodes, edges, label, columns, open }: Props) {
   const [isList, setList] = useState(false);
   useKeys({ L: () => setList(!isList) });
   const drawn = useMemo(() => draw(nodes, edges, columns, open), [columns, edges, nodes, open]);
-  // Another set of boxes is another picture, which is fitted anew.
+  // Another set of boxes is another picture, which is fitted again.
   const picture = nodes.map(({ id }) => id).join(" ");
   return (
     <div className="graph" role="group" aria-label={label}>
@@ -143,7 +143,7 @@ function inColumns(nodes: readonly GraphNode[], edges: readonly GraphEdge[], cou
       return left.length > 0 ? left.reduce((sum, y) => sum + y, 0) / left.length : undefined;
     };
     const ordered = stack.map((node, index) => ({ node, by: height(node.id) ?? Infinity, index })).sort((a, b) => (a.by === b.by ? a.index - b.index : a.by - b.by));
-    // A short column is spread, so that its boxes stand beside those they are connected with.
+    // A short column is spread, so that its boxes stand next to those they are connected with.
     const step = (HEIGHT + GAP) * (stack.length > 1 && tallest > stack.length * 2 ? 1.6 : 1);
     const top = HEAD + ((tallest - 1) * (HEIGHT + GAP) - (stack.length - 1) * step) / 2;
     ordered.forEach(({ node }, index) => places.set(node.id, { x: at * PITCH, y: top + index * step }));

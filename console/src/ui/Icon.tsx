@@ -1,4 +1,4 @@
-/** Line icons on a grid of 16. An icon never stands alone: a word is beside it. */
+/** Line icons on a grid of 16. An icon never stands alone: a word is next to it. */
 import type { ReactElement } from "react";
 import type { Mark } from "../text/states";
 

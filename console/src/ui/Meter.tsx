@@ -1,7 +1,7 @@
 import { number } from "../text/units";
 import type { Tone } from "../text/states";
 
-/** Show a part of a whole as a bar; the words beside it say the same. */
+/** Show a part of a whole as a bar; the words next to it say the same. */
 export function Meter({ value, of, label, tone = "" }: { value: number; of: number; label: string; tone?: Tone }) {
   const share = of > 0 ? Math.min(1, Math.max(0, value / of)) : 0;
   return (

@@ -9,7 +9,7 @@ import { Timestamp } from "./Timestamp";
 interface PanelProps {
   title: ReactNode;
   icon?: IconName;
-  /** Beside the title, quieter. */
+  /** Next to the title, quieter. */
   note?: ReactNode;
   /** At the right end of the header. */
   end?: ReactNode;

@@ -24,14 +24,14 @@ interface Props {
   hideTimes?: boolean;
   /** Leave out the cursor, where one stands over several plots. */
   hideCursor?: boolean;
-  /** Fill the area from zero and leave out the axis of values, which stand beside the plot. */
+  /** Fill the area from zero and leave out the axis of values, which stand next to the plot. */
   isArea?: boolean;
 }
 
 const MOST_ROWS = 50;
 const HALF_LABEL = 40;
 /** The room of labels with ten figures; a longer label takes more. */
-const [AXIS_WIDTH, FIGURE_WIDTH, BESIDE] = [76, 7, 14];
+const [AXIS_WIDTH, FIGURE_WIDTH, GAP] = [76, 7, 14];
 
 export function Plot({ series: given, height = 120, shades = [], range, hideTimes = false, hideCursor = false, isArea = false }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -82,7 +82,7 @@ export function Plot({ series: given, height = 120, shades = [], range, hideTime
           values: (plot, ticks) =>
             ticks.map((tick) => {
               const at = plot.valToPos(tick, "x");
-              // Without an axis of values there is no room beside the plot for half a label.
+              // Without an axis of values there is no room next to the plot for half a label.
               const isCut = isArea && Math.min(at, width - at) < HALF_LABEL;
               return isCut ? "" : tickText(tick, (ticks[1] ?? 0) - (ticks[0] ?? 0), zone);
             }),
@@ -91,7 +91,7 @@ export function Plot({ series: given, height = 120, shades = [], range, hideTime
           ...axis,
           show: !isArea,
           // uPlot has no labels yet when it asks first.
-          size: (_, labels: readonly string[] | null) => Math.max(AXIS_WIDTH, ...(labels ?? []).map((label) => label.length * FIGURE_WIDTH + BESIDE)),
+          size: (_, labels: readonly string[] | null) => Math.max(AXIS_WIDTH, ...(labels ?? []).map((label) => label.length * FIGURE_WIDTH + GAP)),
           values: (_, ticks) => tickLabels(ticks),
         },
       ],

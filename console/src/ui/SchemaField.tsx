@@ -144,7 +144,7 @@ function MapInput({ of, value, change, path, schemas, ...shared }: NestedProps &
 
 function GroupInput({ fields, required, value, change, path, ...shared }: NestedProps & { fields: Record<string, Schema>; required: readonly string[] }) {
   const values = (value ?? {}) as Values;
-  const beside = unasked(fields, required, shared.schemas);
+  const defaults = unasked(fields, required, shared.schemas);
   return (
     <div className="nested form">
       {Object.entries(fields).map(([name, schema]) => (
@@ -160,7 +160,7 @@ function GroupInput({ fields, required, value, change, path, ...shared }: Nested
           change={(next) => {
             const given = without({ ...values, [name]: next });
             const isGiven = Object.values(given).some((each) => each !== null);
-            change(isGiven ? { ...beside, ...given } : undefined);
+            change(isGiven ? { ...defaults, ...given } : undefined);
           }}
         />
       ))}

@@ -23,21 +23,21 @@ export function ProceduresPanel({ unitId, board }: { unitId: string; board: Boar
         {open.map((procedure) => {
           const isInDoubt = procedure.undecided_step_indexes.length > 0;
           const mark = isInDoubt || procedure.lease_expired ? "unknown" : markOf(procedure.status, "ProcedureStatus");
-          const told = [stepText(procedure), procedure.lease_expired ? "its worker stopped reporting" : "", reasonText(procedure.reason ?? "")];
+          const details = [stepText(procedure), procedure.lease_expired ? "its worker stopped reporting" : "", reasonText(procedure.reason ?? "")];
           return (
             <li key={procedure.id}>
               <time>{procedure.since ? zone.minute(procedure.since) : ""}</time>
               <Icon name={mark} className={TONES[mark]} />
               <div>
                 <ObjectName id={procedure.id} kind="Procedure" name={procedure.name} plain /> {stateText(procedure.status).toLowerCase()}
-                <div className="dim">{told.filter(Boolean).join(" · ")}</div>
+                <div className="dim">{details.filter(Boolean).join(" · ")}</div>
               </div>
             </li>
           );
         })}
         {(ended.data?.items ?? []).map((procedure) => {
           const mark = markOf(procedure.status, "ProcedureStatus");
-          const told = [
+          const details = [
             procedure.status === "Completed" ? "" : stateText(procedure.status),
             procedure.iteration_count > 0 ? plural(procedure.iteration_count, "iteration") : "",
             reasonText(procedure.last_status_reason ?? ""),
@@ -48,7 +48,7 @@ export function ProceduresPanel({ unitId, board }: { unitId: string; board: Boar
               <Icon name={mark} />
               <div>
                 <ObjectName id={procedure.procedure_id} kind="Procedure" name={procedure.name} plain />
-                {told.some(Boolean) && <div className="dim">{told.filter(Boolean).join(" · ")}</div>}
+                {details.some(Boolean) && <div className="dim">{details.filter(Boolean).join(" · ")}</div>}
               </div>
             </li>
           );

@@ -72,8 +72,8 @@ export function ReadinessPanel({ choice, readiness, faults }: Props) {
 export function advisoryText({ kind, name, state, until }: Readiness["advisories"][number]): string {
   if (kind === "Run") return `a run is ${stateText(state)} on ${name}`;
   // The service names other objects in these states by their ids, which are not shown.
-  const told = state.replace(/ asset [0-9a-f-]{36}/, " an asset").replace(/ [0-9a-f-]{36}$/, "");
-  return kind === "Clearance" && until ? `${name} ends before the plan` : `${name}: ${stateWord(told) === told ? stateText(told) : told}`;
+  const shown = state.replace(/ asset [0-9a-f-]{36}/, " an asset").replace(/ [0-9a-f-]{36}$/, "");
+  return kind === "Clearance" && until ? `${name} ends before the plan` : `${name}: ${stateWord(shown) === shown ? stateText(shown) : shown}`;
 }
 
 const NONE: readonly Fault[] = [];
@@ -93,8 +93,8 @@ function CheckLine({ check, choice, faults }: { check: Check; choice: Choice; fa
       </CheckRow>
     );
   const facts = abnormalFacts(check.facts);
-  const told = facts.filter((fact) => TONES[markOfFact(fact)] !== "");
-  const left = told.length - MOST_FACTS;
+  const abnormal = facts.filter((fact) => TONES[markOfFact(fact)] !== "");
+  const left = abnormal.length - MOST_FACTS;
   const values = { plan_id: choice.planId, subject_id: choice.subjectId };
   return (
     <CheckRow
@@ -109,17 +109,17 @@ function CheckLine({ check, choice, faults }: { check: Check; choice: Choice; fa
         </>
       }
     >
-      {told.length === 0 ? (
+      {abnormal.length === 0 ? (
         <b className="b">{failureText(check)}.</b>
       ) : (
-        told.slice(0, MOST_FACTS).map((fact) => (
-          <span key={fact.id ?? fact.name} className="told">
+        abnormal.slice(0, MOST_FACTS).map((fact) => (
+          <span key={fact.id ?? fact.name} className="fact-line">
             <b className="b">{factText(fact)}</b>
             {fact.until && <Until until={fact.until} />}
           </span>
         ))
       )}
-      {left > 0 && <span className="told">and {left} more</span>}
+      {left > 0 && <span className="fact-line">and {left} more</span>}
     </CheckRow>
   );
 }

@@ -15,7 +15,7 @@ export interface TileState {
   value: string;
   note: string;
   mark: Mark;
-  /** A button beside the note. */
+  /** A button next to the note. */
   action?: ReactNode;
 }
 
@@ -61,7 +61,7 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
 
   const hutches = (board.enclosures ?? []).map((hutch): TileState => {
     const mark = hutch.stale ? "unknown" : markOf(hutch.permit_status, "PermitStatus");
-    const told =
+    const details =
       mark === "unknown"
         ? [hutch.last_reported_at && `last report ${zone.stamp(hutch.last_reported_at, now)}`, "only the interlock can clear this"]
         : [TONES[mark] ? ago(hutch.since) : `Interlock, ${since(hutch.since)}`, TONES[mark] ? hutch.reason : ""];
@@ -70,7 +70,7 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
       icon: "hutch",
       label: hutch.name,
       value: stateText(hutch.permit_status),
-      note: told.filter(Boolean).join(" · "),
+      note: details.filter(Boolean).join(" · "),
       mark,
     };
   });
@@ -110,7 +110,7 @@ function clearanceTile(board: BoardAnswer, check: Readiness["checks"][number] | 
 /** Return an end; the time that is left stands above it and says the day of one that is near. */
 const untilText = (until: string, now: number, zone: Zone) => (Date.parse(until) - now < DAY ? zone.minute(until) : zone.stamp(until, now));
 
-/** Return a beginning so short that a button has room beside it. */
+/** Return a beginning so short that a button has room next to it. */
 const sinceText = (since: string, now: number, zone: Zone) => `since ${zone.isSameDay(since, now) ? zone.minute(since) : zone.day(since)}`;
 
 function controlTile(board: BoardAnswer, now: number, zone: Zone): TileState | undefined {

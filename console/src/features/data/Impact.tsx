@@ -70,8 +70,8 @@ function Head({ revision, calibration }: { revision: Revision; calibration: Cali
   const names = namesIn(revision);
   const { asOf } = useAsOf();
   const other = revision.superseded_by_revision_id ?? revision.supersedes_revision_id;
-  const beside = calibration?.revisions.find(({ revision_id }) => revision_id === other);
-  const cards = revision.superseded_by_revision_id ? [revision, beside] : [beside, revision];
+  const otherRevision = calibration?.revisions.find(({ revision_id }) => revision_id === other);
+  const cards = revision.superseded_by_revision_id ? [revision, otherRevision] : [otherRevision, revision];
   return (
     <header className="data-head">
       <div className="grow">

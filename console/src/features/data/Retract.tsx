@@ -93,7 +93,7 @@ export function Retract({ datasets, names, isMore, isWrong, focused, focus }: Re
               <textarea id={field} className="in" value={reason} onChange={(event) => setReason(event.target.value)} />
             </div>
           )}
-          {progress && <Told progress={progress} count={chosen.length} />}
+          {progress && <DemotionProgress progress={progress} count={chosen.length} />}
           <div className="row wrap">
             <ActionButton look="terminal" press={() => void send()} reason={offered.length === 0 && permitted.isEnabled ? "No dataset can be demoted" : why} isBusy={isBusy}>
               {permitted.verdict === "proposable" ? "Propose to demote" : "Demote"} {plural(chosen.length, "dataset")}
@@ -106,7 +106,7 @@ export function Retract({ datasets, names, isMore, isWrong, focused, focus }: Re
   );
 }
 
-function Told({ progress, count }: { progress: Progress; count: number }) {
+function DemotionProgress({ progress, count }: { progress: Progress; count: number }) {
   const { phase, done, proposed, refused } = progress;
   if (refused)
     return (

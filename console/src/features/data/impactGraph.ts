@@ -131,7 +131,7 @@ export function pictured({ revision, calibration, graph, datasets, isWrong, at }
   return { nodes, edges: [...new Map(edges.map((edge) => [`${edge.from} ${edge.relation} ${edge.to}`, edge])).values()] };
 }
 
-/** Return the datasets and editions that came of these datasets, and not what their runs made beside them. */
+/** Return the datasets and editions that came of these datasets, and not what else their runs made. */
 export function laterThan(datasets: ReadonlySet<string> | ReadonlyMap<string, unknown>, { nodes, edges }: Pick<Provenance, "nodes" | "edges">): Provenance["nodes"] {
   const reached = new Set(datasets.keys());
   // A set is walked in the order in which it grows, so what is added is walked too.

@@ -3,7 +3,7 @@ import { isOperation, OperationButton, OperationSheet, Remedies } from "../../ac
 import { namesIn, Problem, routes, useRead, type Answer, type CommandName, type DryRunAnswer, type Names } from "../../api";
 import { useMe } from "../../auth";
 import { useFeed } from "../../feed";
-import { fieldLabel, number, operationOn, operationTitle, unitSymbol } from "../../text";
+import { fieldLabel, operationOn, operationTitle, plainText, unitSymbol } from "../../text";
 import { Callout, Countdown, DryRun, Icon, Loaded, ObjectName, Panel, Refusal, StateMark, Timestamp, type Values } from "../../ui";
 import { ReasoningOf } from "./Reasoning";
 import { ShownValue } from "./words";
@@ -115,7 +115,7 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
                     : ""
                   : before[name] === undefined
                     ? ", given"
-                    : `, ${holder} ${told(before[name])}`}
+                    : `, ${holder} ${plainText(before[name])}`}
               </dt>
               <dd>
                 <ShownValue value={value} names={names} /> <span className="sm">{unit}</span>
@@ -137,8 +137,6 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
 }
 
 const isParameters = (name: string, value: unknown) => name.includes("parameters") && typeof value === "object" && value !== null && !Array.isArray(value);
-
-const told = (value: unknown) => (typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value));
 
 /** Show what an approval would write at this moment, or why it would be refused. */
 function Now({ proposal, at = 0 }: { proposal: Proposal; at?: number | undefined }) {

@@ -1,6 +1,6 @@
 /** One asset: its two axes, where it is, its settings and its history. */
 import { namesIn, useRead } from "../../api";
-import { fieldLabel, markOf, number, stateText, TONES, unitSymbol } from "../../text";
+import { fieldLabel, markOf, plainText, stateText, TONES, unitSymbol } from "../../text";
 import { length, useAsOf, useNow, useZone } from "../../time";
 import { AxisTrack, Callout, CopyButton, Loaded, ObjectName, Pair, StateMark, Timestamp, type DomainSchema } from "../../ui";
 import { useSettingsSchema, type Asset, type TreeNode } from "./asset";
@@ -154,7 +154,7 @@ const IDENTIFIERS = {
 
 function settingText(value: unknown, schema: DomainSchema | undefined): string {
   const unit = unitSymbol(schema?.unit?.label ?? schema?.unit?.code);
-  const text = typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value);
+  const text = plainText(value);
   return unit ? `${text} ${unit}` : text;
 }
 

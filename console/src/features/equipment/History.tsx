@@ -6,7 +6,7 @@ import { Icon, Loaded } from "../../ui";
 
 const MOST = 100;
 
-/** Show what happened to an asset, newest first; events after the viewed time are told apart. */
+/** Show what happened to an asset, newest first; events after the viewed time are shown apart. */
 export function History({ assetId }: { assetId: string }) {
   const history = useRead("get_asset_history", { asset_id: assetId, limit: MOST });
   const { asOf } = useAsOf();

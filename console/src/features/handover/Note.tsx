@@ -26,7 +26,7 @@ export function useNotes(period: Period, facility: string | null) {
     by: names[actor_id]?.name ?? "person (no access)",
     text: reasoning ?? "No note was written.",
   }));
-  return { text, setText, all, notes, names, told: { handedOver, draft: text } };
+  return { text, setText, all, notes, names, written: { handedOver, draft: text } };
 }
 
 interface NoteProps {

@@ -30,7 +30,7 @@ export default function Handover() {
   };
   const isOver = Date.parse(period.to) <= now;
   const end = isOver ? `${zone.isSameDay(period.from, period.to) ? "" : `${zone.day(period.to)}, `}${zone.minute(period.to)}` : "now";
-  const told = `${zone.day(period.from)}, ${zone.minute(period.from)} to ${end}`;
+  const periodText = `${zone.day(period.from)}, ${zone.minute(period.from)} to ${end}`;
   return (
     <div className="main shift">
       <div className="head">
@@ -62,12 +62,12 @@ export default function Handover() {
             ))}
           </span>
         )}
-        <span className="dim">{told}</span>
-        <span className="end">{read.data && <CopyButton text={asText(read.data, notes.told, told, (at) => zone.stamp(at, now))}>Copy as text</CopyButton>}</span>
+        <span className="dim">{periodText}</span>
+        <span className="end">{read.data && <CopyButton text={asText(read.data, notes.written, periodText, (at) => zone.stamp(at, now))}>Copy as text</CopyButton>}</span>
       </div>
       <StillOpen read={read} isOver={isOver} />
-      <Events read={read} period={told} />
-      <div className="beside">
+      <Events read={read} period={periodText} />
+      <div className="aside">
         <Note period={period} facility={read.data?.facility_code ?? null} notes={notes} />
         <Current />
       </div>

@@ -90,6 +90,6 @@ function activityText({ step_index: index, phase, step_kind: kind, stage }: Acti
 }
 
 function detailText({ detail, attempt }: Activity): string {
-  const told = typeof detail.message === "string" ? detail.message : detail.value === undefined ? "" : `value ${valueText(detail.value)}`;
-  return [told, attempt !== null && attempt > 1 ? `attempt ${attempt}` : ""].filter(Boolean).join(", ");
+  const text = typeof detail.message === "string" ? detail.message : detail.value === undefined ? "" : `value ${valueText(detail.value)}`;
+  return [text, attempt !== null && attempt > 1 ? `attempt ${attempt}` : ""].filter(Boolean).join(", ");
 }

@@ -80,7 +80,7 @@ export function Cursor({ from, to, until, lanes, series, choose }: CursorProps) 
     setAt(Math.min(to, Math.max(from, next)));
   };
   const place = (moment: number) => `${((moment - from) / Math.max(1, to - from)) * 100}%`;
-  const told = at === undefined ? [] : toldAt(at, lanes, series);
+  const readings = at === undefined ? [] : shownAt(at, lanes, series);
   const isShown = at !== undefined && at >= from && at <= to;
   return (
     <div
@@ -92,7 +92,7 @@ export function Cursor({ from, to, until, lanes, series, choose }: CursorProps) 
       aria-valuemin={from}
       aria-valuemax={to}
       aria-valuenow={at ?? from}
-      aria-valuetext={at === undefined ? "No time chosen" : `${zone.time(at)}: ${told.map(({ name, text }) => `${name} ${text}`).join(", ")}`}
+      aria-valuetext={at === undefined ? "No time chosen" : `${zone.time(at)}: ${readings.map(({ name, text }) => `${name} ${text}`).join(", ")}`}
       onKeyDown={key}
       onBlur={() => setAt(undefined)}
     >
@@ -105,7 +105,7 @@ export function Cursor({ from, to, until, lanes, series, choose }: CursorProps) 
             <div>
               <b className="b">{zone.time(at)}</b> <span className="dim">{utc(at)}</span>
             </div>
-            {told.map(({ name, text, tone }) => (
+            {readings.map(({ name, text, tone }) => (
               <div key={name} className="reading">
                 <span className="dim">{name}</span> <span className={tone}>{text}</span>
               </div>
@@ -118,7 +118,7 @@ export function Cursor({ from, to, until, lanes, series, choose }: CursorProps) 
 }
 
 /** Return what the lanes and plots show at a moment. */
-function toldAt(at: number, lanes: readonly Lane[], series: readonly PlotSeries[]): { name: string; text: string; tone: string }[] {
+function shownAt(at: number, lanes: readonly Lane[], series: readonly PlotSeries[]): { name: string; text: string; tone: string }[] {
   return [
     ...lanes.flatMap(({ name, spans }) => {
       const span = spanAt(spans, at);

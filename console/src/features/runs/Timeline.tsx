@@ -56,7 +56,7 @@ export function Timeline({ run, spans, end, supplyKinds, enclosureIds, lead }: P
   const series = useMemo(() => shown.map((channel) => withGaps(seriesOf(channel, read.data), until)), [read.data, shown, until]);
   const shades = useMemo<Shade[]>(
     () => own.spans.filter(({ mark }) => mark === "held").map((span) => ({ from: span.from / 1000, to: (span.to ?? end) / 1000, tone: "warn" })),
-    // The lane is made anew with every tick of the clock; its spans are not.
+    // The lane is made again with every tick of the clock; its spans are not.
     // eslint-disable-next-line react-hooks/exhaustive-deps
     [spans, end],
   );
@@ -105,11 +105,11 @@ export function Timeline({ run, spans, end, supplyKinds, enclosureIds, lead }: P
 }
 
 function noteOf(channels: number, count: number, isPast: boolean, isCut: boolean): string | undefined {
-  const told = [
+  const parts = [
     ...(channels > 0 ? [`${plural(channels, "channel")}, ${plural(count, "observation")}${isPast ? " (current count)" : ""}`] : []),
     ...(isCut ? ["later events of supplies and hutches are left out"] : []),
   ];
-  return told.length > 0 ? told.join(" · ") : undefined;
+  return parts.length > 0 ? parts.join(" · ") : undefined;
 }
 
 /** Return the lane of the run itself: its end is a mark, not a bar. */
