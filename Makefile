@@ -130,7 +130,7 @@ $(BUILT_CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
 console-built: $(BUILT_CONSOLE) ## the web console as the service serves it, and the provider that tests sign in with
 	npm ci --prefix tests/oidc --no-audit --no-fund --loglevel=error
 
-check-console: $(CONSOLE_PACKAGES) ## types, lint and unit tests of the web console
+check-console: $(CONSOLE_PACKAGES) ## types, lint, format and unit tests of the web console
 	npm run check --prefix console
 	npm test --prefix console
 

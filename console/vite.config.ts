@@ -15,7 +15,7 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      // Everything beside the console, and the one file of the console that the service makes.
+      // Everything but the console, and the one file of the console that the service makes.
       "^/(?!console/)": { target: service, changeOrigin: true },
       "/console/settings.json": {
         target: service,
@@ -24,5 +24,6 @@ export default defineConfig({
       },
     },
   },
-  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "jsdom" },
+  // A loaded computer is slow: a test that does not end fails, and none is judged by seconds.
+  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "jsdom", testTimeout: 60_000 },
 });

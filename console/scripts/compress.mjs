@@ -1,4 +1,4 @@
-// Writes a compressed copy beside every built file that compresses well.
+// Writes a compressed copy next to every built file that compresses well.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,5 @@ const COMPRESSES = /\.(js|css|html|svg|json)$/;
 
 for (const entry of await readdir(BUILT, { recursive: true, withFileTypes: true })) {
   const file = join(entry.parentPath, entry.name);
-  if (entry.isFile() && COMPRESSES.test(file))
-    await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }));
+  if (entry.isFile() && COMPRESSES.test(file)) await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }));
 }

@@ -7,16 +7,12 @@ const API = new URL("../src/api/", import.meta.url);
 const document = JSON.parse(await readFile(new URL("openapi.json", REFERENCE), "utf8"));
 const { events, rows } = JSON.parse(await readFile(new URL("events.json", REFERENCE), "utf8"));
 const CLIENT = new URL("../../client/src/beamkeep_client/catalogue.json", import.meta.url);
-const verbs = new Map(
-  JSON.parse(await readFile(CLIENT, "utf8")).map(({ name, noun, verb }) => [name, [noun, verb].filter(Boolean).join(" ")]),
-);
+const verbs = new Map(JSON.parse(await readFile(CLIENT, "utf8")).map(({ name, noun, verb }) => [name, [noun, verb].filter(Boolean).join(" ")]));
 const { parameters: shared, schemas } = document.components;
 
 /** Return the parameters of an operation that are not headers, with shared ones in place. */
 function parametersOf(described) {
-  return described.parameters
-    .map((each) => (each.$ref ? shared[each.$ref.split("/").at(-1)] : each))
-    .filter((each) => each.in !== "header" && each.name !== "dry_run");
+  return described.parameters.map((each) => (each.$ref ? shared[each.$ref.split("/").at(-1)] : each)).filter((each) => each.in !== "header" && each.name !== "dry_run");
 }
 
 const routes = {};
@@ -39,8 +35,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     routes[name] = route;
     const body = described.requestBody?.content["application/json"].schema;
     const fields = {};
-    for (const { name: field, schema, description } of own)
-      fields[field] = description ? { ...schema, description } : schema;
+    for (const { name: field, schema, description } of own) fields[field] = description ? { ...schema, description } : schema;
     Object.assign(fields, body?.properties);
     operations[name] = {
       method: route.method,
@@ -67,7 +62,7 @@ function named(value, found = new Set()) {
   return found;
 }
 
-const kept = Object.fromEntries([...named(operations)].sort().map((name) => [name, schemas[name]]));
+const used = Object.fromEntries([...named(operations)].sort().map((name) => [name, schemas[name]]));
 const union = (names) => names.map((name) => `\n  | ${JSON.stringify(name)}`).join("");
 const enums = Object.entries(schemas).filter(([, schema]) => schema.enum && schema.type === "string");
 const names = `import type { operations } from "./schema";
@@ -87,4 +82,4 @@ await write("schema.d.ts", astToString(await openapiTS(document)));
 await write("names.d.ts", names);
 await write("routes.json", JSON.stringify(routes));
 await write("said.json", JSON.stringify(Object.assign({}, ...Object.values(events))));
-await write("catalogue.json", JSON.stringify({ operations, schemas: kept }));
+await write("catalogue.json", JSON.stringify({ operations, schemas: used }));

@@ -10,8 +10,7 @@ import { ServiceClock } from "../src/time/clock";
 afterEach(() => vi.unstubAllGlobals());
 
 type Reply = Response | Error;
-const refusal = (status: number, code: string, headers: HeadersInit = {}) =>
-  new Response(JSON.stringify({ code, title: code, detail: code, status }), { status, headers });
+const refusal = (status: number, code: string, headers: HeadersInit = {}) => new Response(JSON.stringify({ code, title: code, detail: code, status }), { status, headers });
 const done = () => new Response(null, { status: 204, headers: { "Position-Token": "7-42", ETag: '"3"' } });
 
 function service(...replies: Reply[]) {
@@ -107,9 +106,8 @@ test("a repeat of a command whose outcome is unknown is the same command", async
   const { calls, hook } = service(new TypeError("the network is gone"), done());
   await act(() => hook.result.current.send({ run_id: "a" }, { etag: '"3"' }));
   expect(hook.result.current.state.phase).toBe("unknown");
-  // Meanwhile the feed has told that the run has changed.
+  // Meanwhile the feed has reported that the run has changed.
   await act(() => hook.result.current.send({ run_id: "a" }, { etag: '"4"' }));
   expect(hook.result.current.state.phase).toBe("done");
-  for (const name of ["Idempotency-Key", "If-Match"])
-    expect(calls[1]?.headers.get(name)).toBe(calls[0]?.headers.get(name));
+  for (const name of ["Idempotency-Key", "If-Match"]) expect(calls[1]?.headers.get(name)).toBe(calls[0]?.headers.get(name));
 });

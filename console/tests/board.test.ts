@@ -32,7 +32,10 @@ const asset = (name: string, condition: Asset["condition"], lifecycle: Asset["li
   lifecycle_reason: null,
 });
 const board = (...assets: Asset[]): Pick<BoardAnswer, "runs" | "assets"> => ({ runs: [], assets });
-const advising = (name: string, state: string): Readiness => ({ ...readiness(passing), advisories: [{ kind: "Asset", id: name, name, state, until: null, valid_from: null, in_force: null }] });
+const advising = (name: string, state: string): Readiness => ({
+  ...readiness(passing),
+  advisories: [{ kind: "Asset", id: name, name, state, until: null, valid_from: null, in_force: null }],
+});
 
 describe("the verdict", () => {
   test("is ready when every check passes", () => {
@@ -59,7 +62,10 @@ describe("a faulted asset", () => {
   test("makes the verdict amber and is counted and named in it", () => {
     const verdict = verdictOn(readiness(passing, passing), board(asset("Second camera", "Faulted"), asset("Stage", "Degraded")));
     expect(verdict).toEqual({ word: "Ready, 1 fault", sentence: "All 2 checks pass. Second camera is Faulted.", mark: "caution" });
-    expect(verdictOn(readiness(passing), board(asset("A", "Faulted"), asset("B", "Faulted")))).toMatchObject({ word: "Ready, 2 faults", sentence: "All 1 checks pass. A and 1 more are Faulted." });
+    expect(verdictOn(readiness(passing), board(asset("A", "Faulted"), asset("B", "Faulted")))).toMatchObject({
+      word: "Ready, 2 faults",
+      sentence: "All 1 checks pass. A and 1 more are Faulted.",
+    });
   });
 
   test("leaves a verdict that is not ready as it is", () => {
@@ -75,7 +81,10 @@ describe("a faulted asset", () => {
 
   test("is one of the plan or another of the beamline", () => {
     const used: Check = { ...passing, check: "assets", facts: [{ kind: "Asset", id: "Camera", name: "Camera", state: "Active", until: null, valid_from: null, in_force: null }] };
-    const faults = [{ id: "Camera", name: "Camera" }, { id: "Second camera", name: "Second camera" }];
+    const faults = [
+      { id: "Camera", name: "Camera" },
+      { id: "Second camera", name: "Second camera" },
+    ];
     expect(faultsByPlan(faults, readiness(used))).toEqual({ ofPlan: faults.slice(0, 1), others: faults.slice(1) });
   });
 });
@@ -88,7 +97,7 @@ describe("what no event keeps current", () => {
     expect(verdictWhile(state, ready).sentence).toContain("The last verdict was «Ready».");
   });
 
-  test.each(["live", "connecting"] as const)("is told while the feed is %s", (state) => {
+  test.each(["live", "connecting"] as const)("is shown while the feed is %s", (state) => {
     expect(verdictWhile(state, ready)).toBe(ready);
   });
 });

@@ -25,7 +25,7 @@ test("a draft that was sent is gone, and nobody else has it", async () => {
 test("a sign-out forgets every draft", async () => {
   const { draft, forgetDrafts, setDraft } = await loaded();
   setDraft("handover:olga", "The samples");
-  sessionStorage.setItem("other", "kept");
+  sessionStorage.setItem("other", "stays");
   forgetDrafts();
   expect(draft("handover:olga")).toBe("");
   expect(Object.keys(sessionStorage)).toEqual(["other"]);

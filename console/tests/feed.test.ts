@@ -2,7 +2,7 @@
 /** The feed: parsing, one reader for all tabs, and what makes a read outdated. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { isOutdated } from "../src/feed/FeedProvider";
-import { affectedByCommand, ROWS } from "../src/feed/invalidation";
+import { affectedByCommand, ROWS } from "../src/api/invalidation";
 import { follow, FeedRefused, type FeedMessage } from "../src/feed/follow";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -14,7 +14,10 @@ function answer(parts: string[], status = 200): void {
       controller.close();
     },
   });
-  vi.stubGlobal("fetch", vi.fn(() => Promise.resolve(new Response(body, { status }))));
+  vi.stubGlobal(
+    "fetch",
+    vi.fn(() => Promise.resolve(new Response(body, { status }))),
+  );
 }
 
 async function heardFrom(parts: string[]): Promise<[FeedMessage, string | undefined][]> {
@@ -82,7 +85,7 @@ describe("a command", () => {
   });
 });
 
-describe("a row beside an object", () => {
+describe("a row added to an object", () => {
   test("makes the plots of a run outdated, and not the board", () => {
     expect(ROWS.run_observation).toEqual(expect.arrayContaining(["get_run_observation_summary", "get_run_series"]));
     expect(ROWS.run_observation).not.toContain("get_board");

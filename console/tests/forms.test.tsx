@@ -12,9 +12,7 @@ afterEach(cleanup);
 
 function form(fields: Record<string, Schema>, values: Record<string, unknown> = {}, required: string[] = []) {
   const change = vi.fn();
-  const shown = render(
-    <SchemaForm fields={fields} required={required} schemas={schemas} values={values} change={change} pick={pick} />,
-  );
+  const shown = render(<SchemaForm fields={fields} required={required} schemas={schemas} values={values} change={change} pick={pick} />);
   return { change, ...shown };
 }
 
@@ -57,7 +55,9 @@ describe("a form", () => {
   });
 
   test("sends null for a required member that is left empty and may be null", () => {
-    const { change } = form({ pointer: { type: "object", properties: { head: { type: "string" }, seal: { anyOf: [{ type: "string" }, { type: "null" }] } }, required: ["head", "seal"] } as Schema });
+    const { change } = form({
+      pointer: { type: "object", properties: { head: { type: "string" }, seal: { anyOf: [{ type: "string" }, { type: "null" }] } }, required: ["head", "seal"] } as Schema,
+    });
     fireEvent.change(screen.getByLabelText(/Head/), { target: { value: "a" } });
     expect(change).toHaveBeenLastCalledWith({ pointer: { head: "a", seal: null } });
     fireEvent.change(screen.getByLabelText(/Seal/), { target: { value: "b" } });
@@ -97,7 +97,7 @@ describe("a form", () => {
     expect(screen.getByText("Field required")).toBeTruthy();
   });
 
-  test("names the forms of a step by their kinds, and asks for no kind beside", () => {
+  test("names the forms of a step by their kinds, and asks for no other kind", () => {
     const step = controlOf("steps", schemas["RecipeStep-Input"] ?? {}, schemas);
     expect(step).toMatchObject({ shows: "one of", options: [{ title: "Setpoint" }, { title: "Action" }, { title: "Check" }, { title: "Capture" }, { title: "Compute" }] });
     expect(controlOf("kind", { type: "string", enum: ["setpoint"] }, schemas)).toEqual({ shows: "fixed", value: "setpoint" });

@@ -89,23 +89,23 @@ test("the second tab continues where the first was when it is closed", async () 
 
 test("what was read before the feed began is read again, and after a loss what it does not repeat", async () => {
   const streams = browser();
-  const told: string[] = [];
+  const calls: string[] = [];
   const feed = new SharedFeed({
     name: "feed:returning",
     headers: () => new Headers(),
     heard: () => undefined,
-    changed: ({ state }) => told.push(state),
-    missed: () => told.push("read everything"),
-    returned: () => told.push("read rows"),
+    changed: ({ state }) => calls.push(state),
+    missed: () => calls.push("read everything"),
+    returned: () => calls.push("read rows"),
   });
   tabs.push(feed);
   await vi.waitFor(() => expect(streams).toHaveLength(1));
   streams[0]?.send(beat("c1"));
-  await vi.waitFor(() => expect(told).toEqual(["live", "read everything"]));
+  await vi.waitFor(() => expect(calls).toEqual(["live", "read everything"]));
   streams[0]?.fail();
-  await vi.waitFor(() => expect(told.at(-1)).toBe("lost"));
+  await vi.waitFor(() => expect(calls.at(-1)).toBe("lost"));
   feed.reconnect();
   await vi.waitFor(() => expect(streams).toHaveLength(2));
   streams[1]?.send(beat("c2"));
-  await vi.waitFor(() => expect(told.slice(2)).toEqual(["lost", "live", "read rows"]));
+  await vi.waitFor(() => expect(calls.slice(2)).toEqual(["lost", "live", "read rows"]));
 });

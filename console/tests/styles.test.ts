@@ -21,7 +21,12 @@ const classesIn = (sources: string): Set<string> => {
 
 /** The classes of the first part of each selector. */
 const rootsIn = (styles: string): string[][] =>
-  [...styles.replace(/\/\*.*?\*\//gs, "").replace(/@media[^{]*\{/g, "").matchAll(/([^{}]+)\{/g)]
+  [
+    ...styles
+      .replace(/\/\*.*?\*\//gs, "")
+      .replace(/@media[^{]*\{/g, "")
+      .matchAll(/([^{}]+)\{/g),
+  ]
     .flatMap(([, selectors]) => (selectors ?? "").split(/,(?![^(]*\))/))
     .map((selector) => selector.trim().split(/[\s>+~]/)[0] ?? "")
     .map((root) => (root.match(/\.[\w-]+/g) ?? []).map((name) => name.slice(1)));

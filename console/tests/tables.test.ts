@@ -1,7 +1,7 @@
 /** The tables of the console cover everything that the service has. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { affectedBy, isAboutOther, ROWS } from "../src/feed/invalidation";
+import { affectedBy, isAboutOther, ROWS } from "../src/api/invalidation";
 import { ASKED } from "../src/actions/asking";
 import { isFinal } from "../src/actions/moves";
 import type { CommandName, StreamType } from "../src/api/names";
@@ -85,8 +85,7 @@ describe("the texts", () => {
   test("have every word of every state", () => {
     const schemas = Object.entries(openapi.components.schemas).filter(([name, schema]) => schema.enum && STATE_SCHEMA.test(name));
     expect(Object.keys(STATES).sort()).toEqual(schemas.map(([name]) => name).sort());
-    for (const [name, schema] of schemas)
-      expect(Object.keys((STATES as Record<string, object>)[name] ?? {}).sort(), name).toEqual([...(schema.enum ?? [])].sort());
+    for (const [name, schema] of schemas) expect(Object.keys((STATES as Record<string, object>)[name] ?? {}).sort(), name).toEqual([...(schema.enum ?? [])].sort());
   });
 
   test("name the object of an action", () => {
@@ -102,18 +101,18 @@ describe("the texts", () => {
 
 describe("what a command that ends something does", () => {
   /** Commands that end nothing by a transition and cannot be taken back all the same, or only for a while. */
-  const BESIDE = ["discard_distribution", "forget_actor", "mint_edition_external_id"];
+  const OTHERS = ["discard_distribution", "forget_actor", "mint_edition_external_id"];
 
-  test("is told of every such command", () => {
+  test("is stated for every such command", () => {
     const final = names.filter((name) => operations.find(({ operationId }) => operationId === name)?.["x-beamkeep"] && isFinal(name as CommandName));
-    expect(Object.keys(ENDINGS).sort()).toEqual([...final, ...BESIDE].sort());
+    expect(Object.keys(ENDINGS).sort()).toEqual([...final, ...OTHERS].sort());
   });
 
-  test("is told of each in its own words, in full sentences", () => {
-    const told = Object.values(ENDINGS).map(({ does }) => does);
-    for (const does of told) expect(does).toMatch(/^[A-Z].*\.$/);
-    const bySubject = (part: string) => told.filter((does) => does.includes(part));
-    expect(new Set(told).size).toBe(told.length);
+  test("is stated for each in its own words, in full sentences", () => {
+    const texts = Object.values(ENDINGS).map(({ does }) => does);
+    for (const does of texts) expect(does).toMatch(/^[A-Z].*\.$/);
+    const bySubject = (part: string) => texts.filter((does) => does.includes(part));
+    expect(new Set(texts).size).toBe(texts.length);
     expect(bySubject("Recorded data are kept")).toEqual([]);
   });
 
@@ -130,8 +129,7 @@ describe("what a refusal asks for", () => {
     for (const [code, asked] of Object.entries(ASKED)) {
       const refused = operations.filter(({ responses }) => responses["409"]?.description?.includes(code));
       expect(refused.length, code).toBeGreaterThan(0);
-      for (const { requestBody } of refused)
-        expect(Object.keys(requestBody?.content["application/json"].schema.properties ?? {}), code).toContain(asked?.field);
+      for (const { requestBody } of refused) expect(Object.keys(requestBody?.content["application/json"].schema.properties ?? {}), code).toContain(asked?.field);
     }
   });
 });

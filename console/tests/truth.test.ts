@@ -48,14 +48,38 @@ describe("a plot", () => {
 
 describe("an axis", () => {
   test.each([
-    [[200.0001, 200.0002, 200.0003], ["200.0001", "200.0002", "200.0003"]],
-    [[0, 0.25, 0.5], ["0.00", "0.25", "0.50"]],
-    [[123456.2, 123456.4, 123456.6], ["123,456.2", "123,456.4", "123,456.6"]],
-    [[0, 500, 1000], ["0", "500", "1,000"]],
-    [[1234567, 1234568], ["1,234,567", "1,234,568"]],
-    [[-0.1, -2.7e-17, 0.1], ["-0.1", "0.0", "0.1"]],
-    [[1e-8, 1.5e-8, 2e-8], ["1.0e-8", "1.5e-8", "2.0e-8"]],
-    [[2e9, 2.5e9], ["2.0e+9", "2.5e+9"]],
+    [
+      [200.0001, 200.0002, 200.0003],
+      ["200.0001", "200.0002", "200.0003"],
+    ],
+    [
+      [0, 0.25, 0.5],
+      ["0.00", "0.25", "0.50"],
+    ],
+    [
+      [123456.2, 123456.4, 123456.6],
+      ["123,456.2", "123,456.4", "123,456.6"],
+    ],
+    [
+      [0, 500, 1000],
+      ["0", "500", "1,000"],
+    ],
+    [
+      [1234567, 1234568],
+      ["1,234,567", "1,234,568"],
+    ],
+    [
+      [-0.1, -2.7e-17, 0.1],
+      ["-0.1", "0.0", "0.1"],
+    ],
+    [
+      [1e-8, 1.5e-8, 2e-8],
+      ["1.0e-8", "1.5e-8", "2.0e-8"],
+    ],
+    [
+      [2e9, 2.5e9],
+      ["2.0e+9", "2.5e+9"],
+    ],
     [[7], ["7"]],
   ])("tells %j apart", (ticks, labels) => {
     expect(tickLabels(ticks)).toEqual(labels);
@@ -73,9 +97,9 @@ describe("a step", () => {
   test("has it in reasons and in the refusals that name steps", () => {
     expect(reasonText("check[2] bl:x: CheckFailedError: 3 is not 4")).toBe("Step 3, check bl:x: CheckFailedError: 3 is not 4");
     expect(reasonText("The sample[2] is looked at")).toBe("The sample[2] is looked at");
-    const told = "Step 2 is not finished; from_step_index must be 2 or less.";
-    expect(refusalText("InvalidConductFromError", told)).toBe("Step 3 is not finished; «From step» must be 3 or less.");
-    expect(refusalText("RunCannotHoldError", told)).toBe(told);
+    const sentence = "Step 2 is not finished; from_step_index must be 2 or less.";
+    expect(refusalText("InvalidConductFromError", sentence)).toBe("Step 3 is not finished; «From step» must be 3 or less.");
+    expect(refusalText("RunCannotHoldError", sentence)).toBe(sentence);
   });
 });
 
@@ -88,18 +112,15 @@ test("iterations are counted from 1, as the service counts them", () => {
 describe("what is in the way of a resume", () => {
   const facts = [fact("Supply", "Ring beam", "Unavailable"), fact("Enclosure", "Hutch B", "NotPermitted, Active"), fact("Enclosure", "Hutch A", "Permitted, Active")];
 
-  test("is told without what is as it should be", () => {
+  test("is shown without what is as it should be", () => {
     expect(abnormalFacts(facts).map(({ name }) => name)).toEqual(["Ring beam", "Hutch B"]);
     expect(facts.map(factState)).toEqual(["Unavailable", "Not permitted", "Permitted"]);
     expect(factText(fact("Enclosure", "Hutch B", "Unknown (stale: last report 3 days ago), Active"))).toBe("Hutch B is Unknown (stale: last report 3 days ago)");
   });
 
-  test("has beside each fact the operations on its kind alone", () => {
+  test("has with each fact the operations on its kind alone", () => {
     const ways = ["mark_supply_recovering", "restore_supply", "observe_enclosure_status"];
-    expect(facts.slice(0, 2).map((each) => clearing(ways, each, facts))).toEqual([
-      ["mark_supply_recovering", "restore_supply"],
-      ["observe_enclosure_status"],
-    ]);
+    expect(facts.slice(0, 2).map((each) => clearing(ways, each, facts))).toEqual([["mark_supply_recovering", "restore_supply"], ["observe_enclosure_status"]]);
   });
 
   test("stays in view as far as the resume goes on in spite of it", () => {

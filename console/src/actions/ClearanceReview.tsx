@@ -1,7 +1,7 @@
-/** What a clearance is about, beside every decision on it: hazards, coverage, period and author. */
+/** What a clearance is about, shown with every decision on it: hazards, coverage, period and author. */
 import { namesIn, useRead, type Answer, type Names } from "../api";
 import { fieldLabel, stateText } from "../text";
-import { Loaded, ObjectName, StateMark, Timestamp } from "../ui";
+import { Loaded, ObjectName, Pair, StateMark, Timestamp } from "../ui";
 
 type Clearance = Answer<"get_clearance">;
 type Binding = Clearance["bindings"][number];
@@ -65,14 +65,14 @@ export function ClearanceReview({ id }: { id: string }) {
                   )}
                 </dd>
                 {coverageOf(clearance.bindings, names).map(({ kind, covered }) => (
-                  <div key={kind} className="pair">
-                    <dt>Covers, {kind.toLowerCase()}</dt>
-                    <dd>{covered.join(", ")}</dd>
-                  </div>
+                  <Pair key={kind} label={`Covers, ${kind.toLowerCase()}`}>
+                    {covered.join(", ")}
+                  </Pair>
                 ))}
                 <dt>Valid</dt>
                 <dd>
-                  {clearance.valid_from ? <Timestamp at={clearance.valid_from} /> : "from activation"} to {clearance.valid_until ? <Timestamp at={clearance.valid_until} /> : "no end"}
+                  {clearance.valid_from ? <Timestamp at={clearance.valid_from} /> : "from activation"} to{" "}
+                  {clearance.valid_until ? <Timestamp at={clearance.valid_until} /> : "no end"}
                 </dd>
                 <dt>Reviews</dt>
                 <dd>

@@ -4,7 +4,7 @@ import { operationTitle, operationVerb } from "../text";
 import { ActionButton, Popover } from "../ui";
 import { useKeys } from "../view";
 import { OperationButton, type OperationButtonProps } from "./OperationButton";
-import type { OperationFormProps } from "./OperationForm";
+import type { OperationFormProps } from "./useOperationForm";
 
 interface Props extends Omit<OperationButtonProps, "operation" | "initial" | "children" | "size"> {
   label: string;

@@ -1,5 +1,5 @@
 export { commandsFrom, isFinal } from "./moves";
-export { isOperation, OperationButton, OperationSheet, type OperationButtonProps } from "./OperationButton";
+export { OperationForm, isOperation, OperationButton, OperationSheet, Remedies, type OperationButtonProps } from "./OperationButton";
 export { OperationMenu } from "./OperationMenu";
-export { Remedies, useOperationForm, type OperationFormProps } from "./OperationForm";
+export type { OperationFormProps } from "./useOperationForm";
 export { usePick } from "./usePick";

@@ -24,10 +24,8 @@ export function useDeclared(operation: CommandName, values: Values): Record<stri
   const defaults = (plan.data?.default_parameters ?? run.data?.effective_parameters) as Values | undefined;
   return useMemo(() => {
     if (!parameters || !schema?.properties) return NONE;
-    // Every parameter may be left out: the plan has a default, which is shown beside the field.
-    const properties = Object.fromEntries(
-      Object.entries(schema.properties).map(([name, each]) => [name, described(each, defaults?.[name])]),
-    );
+    // Every parameter may be left out: the plan has a default, which is shown next to the field.
+    const properties = Object.fromEntries(Object.entries(schema.properties).map(([name, each]) => [name, described(each, defaults?.[name])]));
     return { [parameters.field]: { ...schema, properties, required: [] } };
   }, [defaults, parameters, schema]);
 }

@@ -48,8 +48,7 @@ export function queryOf(values: Values): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     for (const each of Array.isArray(value) ? (value as unknown[]) : [value])
-      if (typeof each === "string" || typeof each === "number" || typeof each === "boolean")
-        query.append(name, String(each));
+      if (typeof each === "string" || typeof each === "number" || typeof each === "boolean") query.append(name, String(each));
   }
   const text = query.toString();
   return text && `?${text}`;
@@ -100,11 +99,7 @@ export class ServiceClient {
   }
 
   /** Answer a query. Throw a Problem when it is refused. */
-  async read<O extends QueryName>(
-    operation: O,
-    parameters: Parameters<O>,
-    signal?: AbortSignal,
-  ): Promise<Reading<Answer<O>>> {
+  async read<O extends QueryName>(operation: O, parameters: Parameters<O>, signal?: AbortSignal): Promise<Reading<Answer<O>>> {
     const [path, rest] = addressOf(operation, parameters as Values);
     const { names, min_token } = routes[operation];
     const asked: Values = { ...rest, ...(names && { names: true }) };
@@ -140,13 +135,7 @@ export class ServiceClient {
     return { answer, proposalId, etag: response.headers.get("ETag") ?? undefined, positionToken };
   }
 
-  private command(
-    operation: CommandName,
-    values: Values,
-    query: string,
-    headers: Headers,
-    signal?: AbortSignal,
-  ): Promise<Response> {
+  private command(operation: CommandName, values: Values, query: string, headers: Headers, signal?: AbortSignal): Promise<Response> {
     const [path, body] = addressOf(operation, values);
     const init: RequestInit = { method: routes[operation].method, headers, signal };
     if (Object.keys(body).length > 0) {

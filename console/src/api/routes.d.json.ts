@@ -9,7 +9,7 @@ export interface Move {
   event: string;
 }
 
-/** Where an operation is called, and what it accepts beside its own fields. */
+/** Where an operation is called, and what it accepts in addition to its own fields. */
 export interface Route {
   /** What a button says. */
   title: string;
@@ -19,7 +19,7 @@ export interface Route {
   names?: true;
   as_of?: true;
   min_token?: true;
-  /** Whether nothing is asked for beside the object itself. */
+  /** Whether nothing is asked for except the object itself. */
   bare?: true;
   /** Whether it ends or discards something for good, or removes access. */
   destructive?: true;

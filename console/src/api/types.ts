@@ -14,9 +14,7 @@ type Body<O extends OperationName> = operations[O] extends { requestBody?: infer
   : unknown;
 
 /** The parameters of a query: those of the path and those after the question mark. */
-export type Parameters<O extends QueryName> = Flat<
-  Part<Asked<O>, "path"> & Omit<Optional<Asked<O>, "query">, "names" | "min_token">
->;
+export type Parameters<O extends QueryName> = Flat<Part<Asked<O>, "path"> & Omit<Optional<Asked<O>, "query">, "names" | "min_token">>;
 /** The answer of a query. */
 export type Answer<O extends QueryName> = operations[O] extends { responses: { 200: infer R } } ? Json<R> : never;
 /** The fields of a command: those of the path and those of the body. */

@@ -1,7 +1,7 @@
 /** The one hook that writes. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
-import { affectedByCommand } from "../feed/invalidation";
+import { affectedByCommand } from "./invalidation";
 import { newKey, useService, type SendOptions, type Sent } from "./client";
 import type { CommandName } from "./names";
 import { Problem } from "./problems";
@@ -26,7 +26,7 @@ export interface Action<O extends CommandName> {
   dryRun: (values: Arguments<O>) => Promise<void>;
   /** Send the command; a repeat after an unknown outcome uses the same key. */
   send: (values: Arguments<O>, options?: { etag?: string | undefined; note?: string | undefined }) => Promise<void>;
-  /** Begin anew, with a new key. */
+  /** Begin again, with a new key. */
   reset: () => void;
 }
 

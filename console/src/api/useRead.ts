@@ -33,11 +33,7 @@ export interface ReadOptions {
 }
 
 /** Read an operation by its name; the feed keeps the answer current. */
-export function useRead<O extends QueryName>(
-  operation: O,
-  parameters: Parameters<O>,
-  { when = true, keep = false, current = false }: ReadOptions = {},
-): Read<Answer<O>> {
+export function useRead<O extends QueryName>(operation: O, parameters: Parameters<O>, { when = true, keep = false, current = false }: ReadOptions = {}): Read<Answer<O>> {
   const service = useService();
   const { asOf } = useAsOf();
   const isPast = asOf !== undefined && !current && routes[operation].as_of === true;
@@ -71,11 +67,7 @@ const MOST_PAGES = 20;
 export type PagedName = { [O in QueryName]: Answer<O> extends { items: unknown[]; next_cursor: string | null } ? O : never }[QueryName];
 
 /** Read all pages of a list as one; its `next_cursor` is set when there are still more rows. */
-export function useAllPages<O extends PagedName>(
-  operation: O,
-  parameters: Parameters<O>,
-  { when = true }: Pick<ReadOptions, "when"> = {},
-): Read<Answer<O>> {
+export function useAllPages<O extends PagedName>(operation: O, parameters: Parameters<O>, { when = true }: Pick<ReadOptions, "when"> = {}): Read<Answer<O>> {
   const service = useService();
   const query = useQuery<Reading<Answer<O>>>({
     queryKey: [operation, parameters, service.surfaceId ?? null, "all pages"],
@@ -87,12 +79,7 @@ export function useAllPages<O extends PagedName>(
   return readOf(query, when, false);
 }
 
-async function readAll<O extends PagedName>(
-  service: ServiceClient,
-  operation: O,
-  parameters: Parameters<O>,
-  signal: AbortSignal,
-): Promise<Reading<Answer<O>>> {
+async function readAll<O extends PagedName>(service: ServiceClient, operation: O, parameters: Parameters<O>, signal: AbortSignal): Promise<Reading<Answer<O>>> {
   type Page = { items: unknown[]; next_cursor: string | null; names?: Names };
   const first = await service.read(operation, { ...parameters, limit: PAGE }, signal);
   const all: Page = { ...(first.answer as Page) };

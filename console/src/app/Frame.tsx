@@ -3,33 +3,18 @@ import { Link, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { useRead, useService } from "../api";
 import { readCatalogue } from "../api/useCatalogue";
-import { useAuth, useMe, useSignIn } from "../auth";
+import { useAuth, useSignIn } from "../auth";
 import { useFeed } from "../feed";
-import { useAsOf, useNow, useOwnNow, useZone, utc } from "../time";
-import { AsOfBar, Boundary, Icon, Logo, Popover, StaleBanner } from "../ui";
-import {
-  alert,
-  forgetDrafts,
-  PaletteContext,
-  PHONE,
-  SCREENS,
-  screenAt,
-  setPreferences,
-  useBeamline,
-  useKeys,
-  useMedia,
-  useOpen,
-  usePreferences,
-  type PaletteRequest,
-  type ScreenPlace,
-} from "../view";
+import { useAsOf, useNow, useOwnNow } from "../time";
+import { AsOfBar, Boundary, Icon, StaleBanner } from "../ui";
+import { alert, PaletteContext, PHONE, SCREENS, screenAt, useBeamline, useKeys, useMedia, useOpen, usePreferences, type PaletteRequest, type ScreenPlace } from "../view";
 import { useAssertive, usePolite } from "../view/announce";
 import { Help } from "./Help";
+import { TopBar } from "./TopBar";
 
 const readPalette = () => import("../features/palette");
 const Palette = lazy(readPalette);
 const PRELOAD_MS = 2000;
-
 const keepUnit = (before: Record<string, unknown>) => ({ unit: before.unit }) as never;
 
 export function Frame({ children }: { children: ReactNode }) {
@@ -45,10 +30,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const step = useEventSteps();
   const isPhone = useMedia(PHONE);
   // A palette tells that it was closed a moment later: it must not take the next one with it.
-  const openPalette = useCallback(
-    (request: PaletteRequest = {}) => setPalette((last) => ({ number: (last?.number ?? 0) + 1, request })),
-    [],
-  );
+  const openPalette = useCallback((request: PaletteRequest = {}) => setPalette((last) => ({ number: (last?.number ?? 0) + 1, request })), []);
   useTheme(screen);
   useTitle(screen, status.state === "lost");
   usePreload(isPhone);
@@ -83,14 +65,7 @@ export function Frame({ children }: { children: ReactNode }) {
           <div className="banners">
             <NotLive />
             <SessionEnding />
-            {asOf && (
-              <AsOfBar
-                asOf={asOf}
-                view={view}
-                previous={() => void step(asOf, "before")}
-                next={() => void step(asOf, "after")}
-              />
-            )}
+            {asOf && <AsOfBar asOf={asOf} view={view} previous={() => void step(asOf, "before")} next={() => void step(asOf, "after")} />}
           </div>
           {isPhone && screen?.name !== "Board" ? (
             <p className="main dim">Only the Board is shown on a phone.</p>
@@ -106,11 +81,7 @@ export function Frame({ children }: { children: ReactNode }) {
       {palette && (
         <Boundary what="the palette" of={String(palette.number)}>
           <Suspense fallback={null}>
-            <Palette
-              key={palette.number}
-              request={palette.request}
-              close={() => setPalette((shown) => (shown?.number === palette.number ? undefined : shown))}
-            />
+            <Palette key={palette.number} request={palette.request} close={() => setPalette((shown) => (shown?.number === palette.number ? undefined : shown))} />
           </Suspense>
         </Boundary>
       )}
@@ -122,13 +93,7 @@ function RailLink({ screen, isCurrent }: { screen: ScreenPlace; isCurrent: boole
   return (
     <>
       {screen.name === "Access" && <div className="sep" />}
-      <Link
-        to={screen.path}
-        search={keepUnit}
-        className={isCurrent ? "on" : ""}
-        activeProps={{}}
-        aria-current={isCurrent ? "page" : undefined}
-      >
+      <Link to={screen.path} search={keepUnit} className={isCurrent ? "on" : ""} activeProps={{}} aria-current={isCurrent ? "page" : undefined}>
         <Icon name={screen.icon} />
         {screen.name}
         {screen.name === "Decisions" && (
@@ -153,195 +118,6 @@ function OpenProposals() {
   );
 }
 
-function TopBar({ openPalette }: { openPalette: () => void }) {
-  return (
-    <header className="bar">
-      <div className="logo">
-        <Logo />
-      </div>
-      <BeamlineChoice />
-      <button type="button" className="seek" onClick={() => openPalette()}>
-        <Icon name="search" />
-        <span className="grow">Search or run a command</span>
-        <kbd>Ctrl K</kbd>
-      </button>
-      <Development />
-      <FeedState />
-      <Clock />
-      <Person />
-    </header>
-  );
-}
-
-function BeamlineChoice() {
-  const { settings } = useAuth();
-  const { unitId, name, all, isReading } = useBeamline();
-  const { data: me } = useMe();
-  const open = useOpen();
-  return (
-    <Popover
-      label="Beamlines"
-      button={({ isOpen, toggle, id }) => (
-        <button type="button" className="place" aria-expanded={isOpen} aria-controls={id} onClick={toggle}>
-          <b>{name ?? (isReading ? "…" : "No beamline")}</b>
-          <span className="dim sm">{me?.facility.name ?? settings.facility_name}</span>
-          <span className="faint">
-            <Icon name="down" />
-          </span>
-        </button>
-      )}
-    >
-      {(close) =>
-        all.length === 0 ? (
-          <p className="pad dim">No beamline is registered. A beamline is an asset of tier Unit without a parent.</p>
-        ) : (
-          all.map((each) => (
-            <button
-              key={each.id}
-              type="button"
-              className="item"
-              aria-current={each.id === unitId}
-              onClick={() => {
-                close();
-                open(`/b/${each.id}`);
-              }}
-            >
-              <Icon name={each.id === unitId ? "normal" : "board"} />
-              {each.name}
-            </button>
-          ))
-        )
-      }
-    </Popover>
-  );
-}
-
-function Development() {
-  const { settings } = useAuth();
-  return settings.development ? (
-    <span className="chip warn">
-      <Icon name="caution" />
-      Development
-    </span>
-  ) : null;
-}
-
-function FeedState() {
-  const { status, heardAt } = useFeed();
-  const now = useOwnNow(1000);
-  if (status.state === "live")
-    return (
-      <div className="end live">
-        <Icon name="normal" />
-        <span>Live · {Math.max(0, (now - heardAt()) / 1000).toFixed(0)} s</span>
-      </div>
-    );
-  if (status.state === "connecting")
-    return (
-      <div className="end live">
-        <Icon name="pending" />
-        <span>Connecting</span>
-      </div>
-    );
-  return (
-    <div className="end live">
-      <span className="row unk b">
-        <Icon name="unknown" />
-        {status.state === "refused" ? "Feed denied" : "Not live"}
-      </span>
-    </div>
-  );
-}
-
-function Clock() {
-  const now = useNow(250);
-  const zone = useZone();
-  return (
-    <div className="clock">
-      <b>{zone.time(now)}</b>
-      <span>
-        {zone.day(now)} · {utc(now)}
-      </span>
-    </div>
-  );
-}
-
-const KINDS: Record<string, string> = { human: "person", agent: "agent", service_account: "service account" };
-
-function Person() {
-  const { data: me } = useMe();
-  const { login, settings } = useAuth();
-  const { theme, density, keys } = usePreferences();
-  if (!me) return null;
-  const initials = me.name
-    .split(/\s+/)
-    .map((word) => word.charAt(0))
-    .slice(0, 2)
-    .join("")
-    .toUpperCase();
-  return (
-    <Popover
-      label="You and this browser"
-      align="right"
-      button={({ isOpen, toggle, id }) => (
-        <button type="button" className="me" aria-expanded={isOpen} aria-controls={id} onClick={toggle}>
-          <i aria-hidden="true">{initials}</i>
-          <div>
-            <b className="sm b">{me.name}</b>
-            <span>{KINDS[me.kind] ?? me.kind}</span>
-          </div>
-        </button>
-      )}
-    >
-      {() => (
-        <div className="pad">
-          <p className="sm dim">
-            Surface {me.surface.name}. {me.permitted_commands.length} operations permitted,{" "}
-            {me.proposable_commands.length} need approval.
-          </p>
-          <label className="field sm">
-            <span className="label">Theme</span>
-            <select
-              className="in"
-              value={theme}
-              onChange={(event) => setPreferences({ theme: event.target.value as typeof theme })}
-            >
-              <option value="auto">Automatic: dark Board, else as the system</option>
-              <option value="dark">Dark</option>
-              <option value="light">Light</option>
-            </select>
-          </label>
-          <label className="row sm">
-            <input
-              type="checkbox"
-              checked={density === "compact"}
-              onChange={(event) => setPreferences({ density: event.target.checked ? "compact" : "normal" })}
-            />
-            Compact tables
-          </label>
-          <label className="row sm">
-            <input type="checkbox" checked={keys} onChange={(event) => setPreferences({ keys: event.target.checked })} />
-            Single-letter keys
-          </label>
-          <div className="row between">
-            <button
-              type="button"
-              className="btn s"
-              onClick={() => {
-                forgetDrafts();
-                void login.signOut();
-              }}
-            >
-              Sign out
-            </button>
-            <span className="xs faint">{settings.version && `Version ${settings.version}`}</span>
-          </div>
-        </div>
-      )}
-    </Popover>
-  );
-}
-
 /** Say that the feed is lost. */
 function NotLive() {
   const { status, reconnect } = useFeed();
@@ -352,9 +128,7 @@ function NotLive() {
   }, [isLost]);
   if (!isLost) return null;
   const seconds = Math.ceil((status.retryAt - own) / 1000);
-  return (
-    <StaleBanner since={status.since + (now - own)} retryIn={seconds > 0 ? seconds : undefined} reconnect={reconnect} />
-  );
+  return <StaleBanner since={status.since + (now - own)} retryIn={seconds > 0 ? seconds : undefined} reconnect={reconnect} />;
 }
 
 const WARN_MS = 120_000;

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { Pair } from "../ui";
 import { SCREENS } from "../view";
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -28,12 +29,9 @@ export function Help({ close }: { close: () => void }) {
       </div>
       <dl className="kv">
         {KEYS.map(([keys, what]) => (
-          <div key={keys} className="pair">
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
+          <Pair key={keys} label={<kbd>{keys}</kbd>}>
+            {what}
+          </Pair>
         ))}
       </dl>
       <p className="dim sm">No single key writes. Single-letter keys can be turned off in the menu under your name.</p>

@@ -42,27 +42,17 @@ function AtBeamline({ children }: { children: ReactNode }) {
   const { unit: inSearch }: { unit?: string } = useSearch({ strict: false });
   const units = useRead("list_assets", { tier: "Unit", limit: 100 }, { current: true });
   const all = useMemo(
-    () =>
-      (units.data?.items ?? [])
-        .filter((asset) => asset.parent_id === null && asset.lifecycle !== "Decommissioned")
-        .map((asset) => ({ id: asset.asset_id, name: asset.name })),
+    () => (units.data?.items ?? []).filter((asset) => asset.parent_id === null && asset.lifecycle !== "Decommissioned").map((asset) => ({ id: asset.asset_id, name: asset.name })),
     [units.data],
   );
   const unitId = inPath ?? inSearch ?? all[0]?.id;
-  const surfaces = useRead(
-    "list_surfaces",
-    { unit_asset_id: unitId ?? "", limit: 10 },
-    { when: unitId !== undefined && service.surfaceId === undefined, current: true },
-  );
+  const surfaces = useRead("list_surfaces", { unit_asset_id: unitId ?? "", limit: 10 }, { when: unitId !== undefined && service.surfaceId === undefined, current: true });
   const surface = surfaces.data?.items.find(({ kind }) => kind === "HTTP");
   const surfaceId = service.surfaceId ?? surface?.surface_id;
   const me = useMe();
   // A refused call is recorded as a denial: nobody calls at a surface where nothing is permitted.
   const isKnownThere = surfaceId !== undefined && (me.data?.surface_ids.includes(surfaceId) ?? false);
-  const here = useMemo(
-    () => (isKnownThere ? new ServiceClient(login.token, surfaceId, service.clock, service.denied) : service),
-    [isKnownThere, login, service, surfaceId],
-  );
+  const here = useMemo(() => (isKnownThere ? new ServiceClient(login.token, surfaceId, service.clock, service.denied) : service), [isKnownThere, login, service, surfaceId]);
   const isReading = units.isReading || surfaces.isReading || me.isReading;
   const beamline = useMemo<Beamline>(
     () => ({ unitId, name: all.find(({ id }) => id === unitId)?.name, all, isReading, problem: units.problem }),
@@ -75,7 +65,7 @@ function AtBeamline({ children }: { children: ReactNode }) {
   );
 }
 
-/** Show the screen once its surface is known: with another surface, the screen begins anew. */
+/** Show the screen once its surface is known: with another surface, the screen begins again. */
 function Screen() {
   const { isReading } = useBeamline();
   return isReading ? <Skeleton what="the beamline" /> : <Outlet />;

@@ -1,19 +1,6 @@
 /** Every state and shape of the console on one sheet, for design reviews and snapshots. */
 import { Problem } from "../api";
-import {
-  ActionButton,
-  Callout,
-  DryRun,
-  EmptyState,
-  Failure,
-  Icon,
-  ObjectName,
-  Panel,
-  Refusal,
-  SkeletonLines,
-  StaleBanner,
-  StateMark,
-} from "../ui";
+import { ActionButton, Callout, DryRun, EmptyState, Failure, Icon, ObjectName, Panel, Refusal, SkeletonLines, StaleBanner, StateMark } from "../ui";
 import type { Mark } from "../text";
 import { useZone, utc } from "../time";
 import { TONES } from "../text/states";
@@ -99,8 +86,7 @@ export default function States() {
       <div className="col">
         <Panel title="Outcome unknown" end={<span className="lab">503 after a press</span>}>
           <Callout mark="unknown" title="Unknown whether run 1 was held.">
-            The response was lost. Retrying is safe: the same idempotency key is used, so the command has at most one
-            effect.
+            The response was lost. Retrying is safe: the same idempotency key is used, so the command has at most one effect.
           </Callout>
           <div className="row">
             <ActionButton look="main" size="small" press={nothing}>
@@ -156,12 +142,12 @@ export default function States() {
       <div className="col">
         <Panel title="Shapes" end={<span className="lab">one shape, one meaning</span>}>
           <div className="glyphs">
-            {SHAPES.map(([mark, name, told]) => (
+            {SHAPES.map(([mark, name, meaning]) => (
               <div key={mark}>
                 <Icon name={mark} className={TONES[mark] || "dim"} />
                 <span>
                   <b className="b">{name}</b>
-                  <span className="dim sm line">{told}</span>
+                  <span className="dim sm line">{meaning}</span>
                 </span>
               </div>
             ))}
@@ -180,9 +166,7 @@ export default function States() {
               Restore…
             </ActionButton>
           </div>
-          <p className="dim sm">
-            … opens a form. Dashed: disabled; the reason is shown next to the button and read by screen readers.
-          </p>
+          <p className="dim sm">… opens a form. Dashed: disabled; the reason is shown next to the button and read by screen readers.</p>
           <div className="row">
             <span className="btn focused">Focused</span>
             <span className="dim sm">2 px outline, 2 px offset, 3:1 contrast</span>
@@ -231,8 +215,7 @@ function Moments() {
       <dd>{zone.stamp(NOW - 17.4 * 3_600_000, NOW)}</dd>
       <dt>Thing</dt>
       <dd>
-        <ObjectName id="01a1e7b8-7115-71c0-a8dd-b3bace9b8c5f" name="Hexapod" kind="Asset" />{" "}
-        <span className="dim sm">copies its id</span>
+        <ObjectName id="01a1e7b8-7115-71c0-a8dd-b3bace9b8c5f" name="Hexapod" kind="Asset" /> <span className="dim sm">copies its id</span>
       </dd>
       <dt>Erased person</dt>
       <dd>&lt;deleted user&gt;</dd>

@@ -27,11 +27,7 @@ const root = createRootRoute({
   ),
 });
 
-const screens = SCREENS.flatMap((screen) =>
-  screen.paths.map((path) =>
-    createRoute({ getParentRoute: () => root, path, component: () => <Shown screen={screen} /> }),
-  ),
-);
+const screens = SCREENS.flatMap((screen) => screen.paths.map((path) => createRoute({ getParentRoute: () => root, path, component: () => <Shown screen={screen} /> })));
 const states = createRoute({
   getParentRoute: () => root,
   path: "/states",

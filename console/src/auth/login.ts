@@ -2,10 +2,7 @@
 import type { User, UserManager } from "oidc-client-ts";
 import type { ConsoleSettings } from "./settings";
 
-export type SignIn =
-  | { kind: "development"; token: string | undefined }
-  | { kind: "signed-in"; expiresAt: number | undefined; canRenew: boolean }
-  | { kind: "ended" };
+export type SignIn = { kind: "development"; token: string | undefined } | { kind: "signed-in"; expiresAt: number | undefined; canRenew: boolean } | { kind: "ended" };
 
 /** How long before its end a token is renewed. A token that lives less than twice as long is renewed after half its life. */
 const RENEW_SECONDS = 120;
@@ -83,7 +80,7 @@ export class Login {
     }
     await users.removeUser();
     const { end_session_endpoint } = await users.metadataService.getMetadata().catch(() => ({ end_session_endpoint: undefined }));
-    // Otherwise whoever sits down next is signed in as this person without being asked.
+    // Otherwise the next person at this computer is signed in as this person without being asked.
     if (end_session_endpoint) await users.signoutRedirect(idToken ? { id_token_hint: idToken } : {});
   }
 
@@ -111,9 +108,9 @@ export class Login {
       stateStore: new WebStorageStateStore({ store: sessionStorage }),
     });
     users.events.addAccessTokenExpiring(() => {
-      // The library tells this at once about a token that ends soon.
-      const told = Math.max(0, this.lifetime - RENEW_SECONDS);
-      setTimeout(() => void this.renew(), Math.max(0, this.lifetime / 2 - told) * 1000);
+      // The library reports at once a token that ends soon.
+      const notified = Math.max(0, this.lifetime - RENEW_SECONDS);
+      setTimeout(() => void this.renew(), Math.max(0, this.lifetime / 2 - notified) * 1000);
     });
     users.events.addAccessTokenExpired(() => this.become({ kind: "ended" }));
     return (this.users = users);

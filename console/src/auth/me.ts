@@ -51,8 +51,7 @@ export function useMay(): (operation: OperationName, states?: Record<string, str
     (operation, states = {}) => {
       const verdict = verdictOn(operation, me);
       if (asOf) return { verdict, isEnabled: false, reason: `Viewing ${zone.time(asOf)}` };
-      if (verdict === "denied")
-        return { verdict, isEnabled: false, reason: `Not permitted on ${me?.surface.name ?? "this surface"}` };
+      if (verdict === "denied") return { verdict, isEnabled: false, reason: `Not permitted on ${me?.surface.name ?? "this surface"}` };
       const fitting = (routes[operation].moves ?? []).filter(({ axis }) => states[axis] !== undefined);
       const isPossible = fitting.length === 0 || fitting.some(({ axis, from }) => from.includes(String(states[axis])));
       if (isPossible) return { verdict, isEnabled: true, reason: undefined };

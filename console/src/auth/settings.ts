@@ -27,7 +27,7 @@ const DEFAULTS: ConsoleSettings = {
 export async function readSettings(): Promise<ConsoleSettings> {
   const response = await fetch(`${import.meta.env.BASE_URL}settings.json`, { cache: "no-store" });
   const isJson = response.headers.get("Content-Type")?.includes("json") ?? false;
-  // The development server runs beside services that have no console of their own.
+  // The development server is used with services that have no console of their own.
   if (import.meta.env.DEV && (!response.ok || !isJson)) return DEFAULTS;
   if (!response.ok) throw new Error(`The service answered ${response.status}.`);
   return { ...DEFAULTS, development: false, ...((await response.json()) as Partial<ConsoleSettings>) };

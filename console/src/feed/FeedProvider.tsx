@@ -5,7 +5,7 @@ import { useService } from "../api/client";
 import type { StreamType } from "../api/names";
 import type { FeedEvent } from "../api/types";
 import type { FeedMessage, RowNotice } from "./follow";
-import { affectedBy, isAboutOther, isListed, ROWS } from "./invalidation";
+import { affectedBy, isAboutOther, isListed, ROWS } from "../api/invalidation";
 import { SharedFeed, type FeedStatus } from "./leader";
 import { Pace } from "./pace";
 
@@ -51,16 +51,14 @@ type Changed = { stream: StreamType; id: string; event?: string };
 export function isOutdated(query: Pick<Query, "queryKey">, changes: readonly Changed[]): boolean {
   const [operation, parameters] = query.queryKey as [string, Record<string, unknown> | undefined];
   return changes.some(({ stream, id }) =>
-    operation === "list_events"
-      ? isListed(parameters, stream, id)
-      : affectedBy(stream).has(operation) && !isAboutOther(operation, parameters, stream, id),
+    operation === "list_events" ? isListed(parameters, stream, id) : affectedBy(stream).has(operation) && !isAboutOther(operation, parameters, stream, id),
   );
 }
 
 const readsOf = (table: string) => (ROWS as Record<string, readonly string[] | undefined>)[table] ?? [];
 const OF_ROWS = new Set<string>(Object.values(ROWS).flat());
 
-/** Return whether a query may be outdated although the feed has told every event. */
+/** Return whether a query may be outdated although the feed has delivered every event. */
 function needsReading({ queryKey, state }: Query): boolean {
   return OF_ROWS.has(String(queryKey[0])) || state.isInvalidated || state.status === "error";
 }
@@ -75,8 +73,7 @@ export function FeedProvider({ principal, children }: { principal: string | unde
   useEffect(() => {
     if (!principal) return;
     // A first answer that is still on its way may be as old as the others.
-    const readAgain = (filters: { predicate?: (query: Query) => boolean } = {}) =>
-      queries.cancelQueries(filters).then(() => queries.invalidateQueries(filters));
+    const readAgain = (filters: { predicate?: (query: Query) => boolean } = {}) => queries.cancelQueries(filters).then(() => queries.invalidateQueries(filters));
     const events = new Pace<Changed>({
       read: (changes) => readAgain({ predicate: (query) => isOutdated(query, changes) }),
       gatherMs: GATHER_MS,

@@ -2,7 +2,7 @@
 import { createParser } from "eventsource-parser";
 import type { FeedEvent } from "../api/types";
 
-/** Rows that were added beside an object. */
+/** Rows that were added to an object. */
 export interface RowNotice {
   table: string;
   stream_type: string;
@@ -14,11 +14,7 @@ export interface Beat {
   now: string;
   head: string;
 }
-export type FeedMessage =
-  | { kind: "event"; event: FeedEvent }
-  | { kind: "rows"; rows: RowNotice }
-  | { kind: "beat"; beat: Beat }
-  | { kind: "end"; reason: string };
+export type FeedMessage = { kind: "event"; event: FeedEvent } | { kind: "rows"; rows: RowNotice } | { kind: "beat"; beat: Beat } | { kind: "end"; reason: string };
 
 export interface Following {
   headers: Headers;

@@ -20,12 +20,9 @@ export interface Sharing {
   returned: () => void;
 }
 
-type Told =
-  | { kind: "message"; message: FeedMessage; cursor: string | undefined }
-  | { kind: "status"; status: FeedStatus }
-  | { kind: "missed" }
-  | { kind: "hello" }
-  | { kind: "reconnect" };
+/** What one tab sends to the others. */
+type TabMessage =
+  { kind: "message"; message: FeedMessage; cursor: string | undefined } | { kind: "status"; status: FeedStatus } | { kind: "missed" } | { kind: "hello" } | { kind: "reconnect" };
 
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15_000;
@@ -49,8 +46,8 @@ export class SharedFeed {
 
   constructor(private readonly sharing: Sharing) {
     this.channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel(sharing.name);
-    this.channel?.addEventListener("message", ({ data }: MessageEvent<Told>) => this.told(data));
-    this.channel?.postMessage({ kind: "hello" } satisfies Told);
+    this.channel?.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => this.receive(data));
+    this.channel?.postMessage({ kind: "hello" } satisfies TabMessage);
     this.watch = setInterval(() => this.requireWord(), 1000);
     void this.lead();
   }
@@ -64,7 +61,7 @@ export class SharedFeed {
   /** Try again now, in whichever tab reads. */
   reconnect(): void {
     if (this.isLeader) this.retryNow();
-    else this.channel?.postMessage({ kind: "reconnect" } satisfies Told);
+    else this.channel?.postMessage({ kind: "reconnect" } satisfies TabMessage);
   }
 
   private async lead(): Promise<void> {
@@ -99,12 +96,12 @@ export class SharedFeed {
             if (lostAt !== undefined) {
               if (message.kind === "event") caughtUp += 1;
               const isLong = Date.now() - lostAt > MISSED_MS || caughtUp > MISSED_EVENTS;
-              if (isLong) this.tell({ kind: "missed" });
+              if (isLong) this.publish({ kind: "missed" });
               const isCaughtUp = message.kind === "beat" && message.beat.head === id;
               if (isLong || isCaughtUp) lostAt = undefined;
             }
-            if (message.kind !== "end") this.tell({ kind: "status", status: { state: "live" } });
-            this.tell({ kind: "message", message, cursor: id });
+            if (message.kind !== "end") this.publish({ kind: "status", status: { state: "live" } });
+            this.publish({ kind: "message", message, cursor: id });
           },
         });
         // The service ends a stream whose token has expired; the next one has another token.
@@ -113,13 +110,11 @@ export class SharedFeed {
           continue;
         }
       } catch (error) {
-        if (error instanceof FeedRefused && (error.status === 401 || error.status === 403))
-          this.tell({ kind: "status", status: { state: "refused", status: error.status } });
+        if (error instanceof FeedRefused && (error.status === 401 || error.status === 403)) this.publish({ kind: "status", status: { state: "refused", status: error.status } });
       }
       if (signal.aborted) return;
       lostAt ??= this.lastAt;
-      if (this.status.state !== "refused")
-        this.tell({ kind: "status", status: { state: "lost", since: this.lastAt, retryAt: Date.now() + pause } });
+      if (this.status.state !== "refused") this.publish({ kind: "status", status: { state: "lost", since: this.lastAt, retryAt: Date.now() + pause } });
       await new Promise<void>((resolve) => {
         this.retryNow = resolve;
         setTimeout(resolve, pause);
@@ -128,35 +123,35 @@ export class SharedFeed {
     }
   }
 
-  /** Tell this tab and the others. */
-  private tell(told: Told): void {
-    if (told.kind === "status" && told.status.state === "live" && this.status.state === "live") {
+  /** Give a message to this tab and to the others. */
+  private publish(sent: TabMessage): void {
+    if (sent.kind === "status" && sent.status.state === "live" && this.status.state === "live") {
       this.lastAt = Date.now();
       return;
     }
-    this.channel?.postMessage(told);
-    this.take(told);
+    this.channel?.postMessage(sent);
+    this.take(sent);
   }
 
-  /** Take what another tab tells. */
-  private told(told: Told): void {
-    if (told.kind === "hello") {
-      if (this.isLeader) this.channel?.postMessage({ kind: "status", status: this.status } satisfies Told);
-    } else if (told.kind === "reconnect") {
+  /** Take a message of another tab. */
+  private receive(sent: TabMessage): void {
+    if (sent.kind === "hello") {
+      if (this.isLeader) this.channel?.postMessage({ kind: "status", status: this.status } satisfies TabMessage);
+    } else if (sent.kind === "reconnect") {
       if (this.isLeader) this.retryNow();
-    } else if (!this.isLeader) this.take(told);
+    } else if (!this.isLeader) this.take(sent);
   }
 
-  private take(told: Told): void {
-    if (told.kind === "message") {
+  private take(sent: TabMessage): void {
+    if (sent.kind === "message") {
       this.lastAt = Date.now();
-      if (told.cursor) this.cursor = told.cursor;
-      this.sharing.heard(told.message);
+      if (sent.cursor) this.cursor = sent.cursor;
+      this.sharing.heard(sent.message);
       if (!this.isLeader) this.become({ state: "live" });
-    } else if (told.kind === "status") {
-      if (told.status.state === "live") this.lastAt = Date.now();
-      this.become(told.status);
-    } else if (told.kind === "missed") this.sharing.missed();
+    } else if (sent.kind === "status") {
+      if (sent.status.state === "live") this.lastAt = Date.now();
+      this.become(sent.status);
+    } else if (sent.kind === "missed") this.sharing.missed();
   }
 
   private become(status: FeedStatus): void {

@@ -30,7 +30,7 @@ export function factText(fact: Fact): string {
   return `${fact.name} is ${explained(fact.state)}`;
 }
 
-/** Return the state of a fact in words; that of two axes is told by the first. */
+/** Return the state of a fact in words; that of two axes is named by the first. */
 export function factState({ state }: Fact): string {
   return /^\w+( \(|,)/.test(state) ? explained(state) : stateText(state);
 }

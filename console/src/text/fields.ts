@@ -32,12 +32,19 @@ export function kindOfField(field: string): string | undefined {
   if (known !== undefined) return known;
   if (!single.endsWith("_id")) return undefined;
   const words = single.slice(0, -3).split("_");
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("").replace(/^.*(?=Asset$|Run$|Dataset$|Enclosure$|Calibration$|Caution$|Supply$|Visit$)/, "");
+  return words
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("")
+    .replace(/^.*(?=Asset$|Run$|Dataset$|Enclosure$|Calibration$|Caution$|Supply$|Visit$)/, "");
 }
 
 /** Return the label of a field: «plan_id» is «Plan», «redo_step_indexes» is «Redo steps». */
 export function fieldLabel(field: string): string {
   const named = holdsSteps(field) ? field.replace(/_index$/, "").replace(/_indexes$/, "s") : field;
-  const plain = named.replace(/y_ids$/, "ies").replace(/_ids$/, "s").replace(/(?<=.)_id$/, "").replaceAll("_", " ");
+  const plain = named
+    .replace(/y_ids$/, "ies")
+    .replace(/_ids$/, "s")
+    .replace(/(?<=.)_id$/, "")
+    .replaceAll("_", " ");
   return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

@@ -5,4 +5,4 @@ export { fieldLabel, kindOfField } from "./fields";
 export { operationOn, operationTitle, operationVerb } from "./operations";
 export { reasonText, refusalText, stepNumber } from "./steps";
 export { markOf, markOfKind, STATES, stateText, TONES, type Mark, type StateSchema, type Tone } from "./states";
-export { bytes, number, plural, quantity, unitSymbol } from "./units";
+export { bytes, number, plainText, plural, quantity, unitSymbol } from "./units";

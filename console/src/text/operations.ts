@@ -20,7 +20,7 @@ export function operationOn(operation: string, name: string): string {
   return replaced === title ? `${title}: ${name}` : replaced;
 }
 
-/** Return the verb of an operation, for a button beside its object: «Hold», «Mark recovering». */
+/** Return the verb of an operation, for a button next to its object: «Hold», «Mark recovering». */
 export function operationVerb(operation: string): string {
   const [verb = "", ...rest] = operation.split("_");
   if (verb === "mark") return sentence(`mark ${rest.at(-1) ?? ""}`);

@@ -2,17 +2,7 @@
 import type { Words } from "../api/names";
 
 /** Ten shapes, one meaning each. */
-export type Mark =
-  | "normal"
-  | "blocks"
-  | "caution"
-  | "unknown"
-  | "progress"
-  | "held"
-  | "pending"
-  | "done"
-  | "denied"
-  | "info";
+export type Mark = "normal" | "blocks" | "caution" | "unknown" | "progress" | "held" | "pending" | "done" | "denied" | "info";
 
 export type Tone = "" | "alarm" | "warn" | "unk" | "act";
 

@@ -54,3 +54,8 @@ export function bytes(size: number): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${WHOLE.format(count)} ${count === 1 ? one : many}`;
 }
+
+/** Return a value as text, a number as people write it. */
+export function plainText(value: unknown): string {
+  return typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value);
+}

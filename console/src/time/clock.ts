@@ -11,24 +11,24 @@ export class ServiceClock {
     return Date.now() + this.offset;
   }
 
-  /** Take the time of a response, which has whole seconds, until a beat has told it exactly. */
+  /** Take the time of a response, which has whole seconds, until a beat has given it exactly. */
   heard(date: string | null): void {
-    const told = date ? Date.parse(date) : NaN;
-    if (!this.isExact && !Number.isNaN(told) && Math.abs(told - this.now()) > 2000) this.offset = told - Date.now();
+    const time = date ? Date.parse(date) : NaN;
+    if (!this.isExact && !Number.isNaN(time) && Math.abs(time - this.now()) > 2000) this.offset = time - Date.now();
   }
 
   /** Take the time of a beat of the feed. */
   beat(now: string): void {
-    const told = Date.parse(now);
-    if (Number.isNaN(told)) return;
-    this.offset = told - Date.now();
+    const time = Date.parse(now);
+    if (Number.isNaN(time)) return;
+    this.offset = time - Date.now();
     this.isExact = true;
   }
 }
 
 export const ClockContext = createContext(new ServiceClock());
 
-/** Return the time of the service, anew at this interval; 0 reads it once. */
+/** Return the time of the service, renewed at this interval; 0 reads it once. */
 export function useNow(everyMs = 1000): number {
   const clock = useContext(ClockContext);
   const [now, setNow] = useState(() => clock.now());
@@ -40,7 +40,7 @@ export function useNow(everyMs = 1000): number {
   return now;
 }
 
-/** Return the time of this computer, anew at this interval, for what is measured by it. */
+/** Return the time of this computer, renewed at this interval, for what is measured by it. */
 export function useOwnNow(everyMs = 1000): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

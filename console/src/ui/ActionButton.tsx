@@ -4,7 +4,7 @@ import { Icon, type IconName } from "./Icon";
 export interface ActionButtonProps {
   children: ReactNode;
   press: () => void;
-  /** Why it cannot be pressed; it stays focusable and the reason is shown beside it. */
+  /** Why it cannot be pressed; it stays focusable and the reason is shown next to it. */
   reason?: string | undefined;
   icon?: IconName;
   look?: "plain" | "main" | "terminal" | "quiet";
@@ -20,17 +20,7 @@ const LOOKS = { plain: "", main: "main-do", terminal: "end-do", quiet: "quiet" }
 const SIZES = { normal: "", small: "s", big: "big" };
 
 /** A button that says why it cannot be pressed. */
-export function ActionButton({
-  children,
-  press,
-  reason,
-  icon,
-  look = "plain",
-  size = "normal",
-  isBusy = false,
-  hideReason = false,
-  opens,
-}: ActionButtonProps) {
+export function ActionButton({ children, press, reason, icon, look = "plain", size = "normal", isBusy = false, hideReason = false, opens }: ActionButtonProps) {
   const id = useId();
   const isOff = reason !== undefined || isBusy;
   return (

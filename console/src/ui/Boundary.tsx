@@ -37,7 +37,8 @@ export class Boundary extends Component<Props, State> {
           <b className="b">The console failed to show {what}.</b>
         </div>
         <p className="dim sm">
-          This is a fault of the console, not of the beamline: the state of what is missing here is unknown. The other parts of the page are not affected. <code>{error.message}</code>
+          This is a fault of the console, not of the beamline: the state of what is missing here is unknown. The other parts of the page are not affected.{" "}
+          <code>{error.message}</code>
         </p>
         <div className="row">
           <button type="button" className="btn s" onClick={() => this.setState({ error: undefined })}>

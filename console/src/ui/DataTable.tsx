@@ -42,18 +42,9 @@ export function DataTable<T>({ label, columns, rows, rowKey, open, selected, emp
       <thead>
         <tr>
           {columns.map(({ key, title, align, sort }) => (
-            <th
-              key={key}
-              className={align === "right" ? "r" : ""}
-              scope="col"
-              aria-sort={order?.key === key ? (order.down ? "descending" : "ascending") : undefined}
-            >
+            <th key={key} className={align === "right" ? "r" : ""} scope="col" aria-sort={order?.key === key ? (order.down ? "descending" : "ascending") : undefined}>
               {sort ? (
-                <button
-                  type="button"
-                  className="sort"
-                  onClick={() => setOrder({ key, down: order?.key === key && !order.down })}
-                >
+                <button type="button" className="sort" onClick={() => setOrder({ key, down: order?.key === key && !order.down })}>
                   {title}
                   {order?.key === key && <span aria-hidden="true">{order.down ? " ↓" : " ↑"}</span>}
                 </button>

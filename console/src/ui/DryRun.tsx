@@ -4,6 +4,7 @@ import { fieldLabel } from "../text/fields";
 import { withStepNumbers } from "../text/steps";
 import { useZone } from "../time/zone";
 import { Icon } from "./Icon";
+import { Pair } from "./Pair";
 
 const HIDDEN = new Set(["occurred_at"]);
 
@@ -28,17 +29,13 @@ export function DryRun({ answer, at }: { answer: DryRunAnswer; at: number }) {
         )}
         {answer.events.map(({ event_type, payload }, index) => (
           <Fragment key={`${event_type} ${index}`}>
-            <div className="pair">
-              <dt>{answer.would_propose ? "Proposes" : "Writes"}</dt>
-              <dd>{event_type}</dd>
-            </div>
+            <Pair label={answer.would_propose ? "Proposes" : "Writes"}>{event_type}</Pair>
             {Object.entries(payload ?? {})
               .filter(([field, value]) => isShown(field, value))
               .map(([field, value]) => (
-                <div key={field} className="pair">
-                  <dt>{fieldLabel(field)}</dt>
-                  <dd>{told(withStepNumbers(field, value))}</dd>
-                </div>
+                <Pair key={field} label={fieldLabel(field)}>
+                  {valueText(withStepNumbers(field, value))}
+                </Pair>
               ))}
           </Fragment>
         ))}
@@ -64,7 +61,7 @@ function isShown(field: string, value: unknown): boolean {
   return !(typeof value === "object" && Object.keys(value).length === 0);
 }
 
-function told(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) {
     const words = value.filter((each): each is string => typeof each === "string" && !UUID.test(each));
@@ -74,6 +71,6 @@ function told(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   return Object.entries(value)
     .filter(([field, each]) => isShown(field, each))
-    .map(([field, each]) => `${fieldLabel(field).toLowerCase()} ${told(each)}`)
+    .map(([field, each]) => `${fieldLabel(field).toLowerCase()} ${valueText(each)}`)
     .join(", ");
 }

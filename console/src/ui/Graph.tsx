@@ -50,7 +50,7 @@ export function Graph({ nodes, edges, label, columns, open }: Props) {
   const [isList, setList] = useState(false);
   useKeys({ L: () => setList(!isList) });
   const drawn = useMemo(() => draw(nodes, edges, columns, open), [columns, edges, nodes, open]);
-  // Another set of boxes is another picture, which is fitted anew.
+  // Another set of boxes is another picture, which is fitted again.
   const picture = nodes.map(({ id }) => id).join(" ");
   return (
     <div className="graph" role="group" aria-label={label}>
@@ -113,21 +113,12 @@ function GraphHead({ data: { title } }: NodeProps<Head>) {
 
 const NODE_TYPES = { box: GraphBox, head: GraphHead };
 
-function draw(
-  nodes: readonly GraphNode[],
-  edges: readonly GraphEdge[],
-  columns: readonly string[] | undefined,
-  open: Props["open"],
-): { nodes: (Box | Head)[]; edges: Edge[] } {
+function draw(nodes: readonly GraphNode[], edges: readonly GraphEdge[], columns: readonly string[] | undefined, open: Props["open"]): { nodes: (Box | Head)[]; edges: Edge[] } {
   const known = new Set(nodes.map(({ id }) => id));
   const drawn = edges.filter(({ from, to }) => known.has(from) && known.has(to));
   const places = columns ? inColumns(nodes, drawn, columns.length) : layOut(nodes, drawn);
-  const heads = (columns ?? []).map(
-    (title, at): Head => ({ id: `head ${title}`, type: "head", position: { x: at * PITCH, y: 0 }, data: { title }, selectable: false }),
-  );
-  const boxes = nodes.map(
-    (node): Box => ({ id: node.id, type: "box", position: places.get(node.id) ?? { x: 0, y: 0 }, data: { node, open } }),
-  );
+  const heads = (columns ?? []).map((title, at): Head => ({ id: `head ${title}`, type: "head", position: { x: at * PITCH, y: 0 }, data: { title }, selectable: false }));
+  const boxes = nodes.map((node): Box => ({ id: node.id, type: "box", position: places.get(node.id) ?? { x: 0, y: 0 }, data: { node, open } }));
   return {
     nodes: [...heads, ...boxes],
     edges: drawn.map(({ from, to, relation, look, isVertical }) => ({
@@ -151,10 +142,8 @@ function inColumns(nodes: readonly GraphNode[], edges: readonly GraphEdge[], cou
       const left = edges.filter(({ to, isVertical }) => to === id && !isVertical).flatMap(({ from }) => places.get(from)?.y ?? []);
       return left.length > 0 ? left.reduce((sum, y) => sum + y, 0) / left.length : undefined;
     };
-    const ordered = stack
-      .map((node, index) => ({ node, by: height(node.id) ?? Infinity, index }))
-      .sort((a, b) => (a.by === b.by ? a.index - b.index : a.by - b.by));
-    // A short column is spread, so that its boxes stand beside those they are connected with.
+    const ordered = stack.map((node, index) => ({ node, by: height(node.id) ?? Infinity, index })).sort((a, b) => (a.by === b.by ? a.index - b.index : a.by - b.by));
+    // A short column is spread, so that its boxes stand next to those they are connected with.
     const step = (HEIGHT + GAP) * (stack.length > 1 && tallest > stack.length * 2 ? 1.6 : 1);
     const top = HEAD + ((tallest - 1) * (HEIGHT + GAP) - (stack.length - 1) * step) / 2;
     ordered.forEach(({ node }, index) => places.set(node.id, { x: at * PITCH, y: top + index * step }));

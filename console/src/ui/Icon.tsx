@@ -1,13 +1,9 @@
-/** Line icons on a grid of 16. An icon never stands alone: a word is beside it. */
+/** Line icons on a grid of 16. An icon never stands alone: a word is next to it. */
 import type { ReactElement } from "react";
 import type { Mark } from "../text/states";
 
-const line = (d: string, width = 1.6) => (
-  <path fill="none" stroke="currentColor" strokeWidth={width} strokeLinecap="round" strokeLinejoin="round" d={d} />
-);
-const ring = (radius = 6.3, dashes?: string, x = 8, y = 8) => (
-  <circle fill="none" stroke="currentColor" strokeWidth={1.6} strokeDasharray={dashes} cx={x} cy={y} r={radius} />
-);
+const line = (d: string, width = 1.6) => <path fill="none" stroke="currentColor" strokeWidth={width} strokeLinecap="round" strokeLinejoin="round" d={d} />;
+const ring = (radius = 6.3, dashes?: string, x = 8, y = 8) => <circle fill="none" stroke="currentColor" strokeWidth={1.6} strokeDasharray={dashes} cx={x} cy={y} r={radius} />;
 const cut = (d: string) => <path stroke="var(--cut)" strokeWidth={1.8} strokeLinecap="round" d={d} />;
 
 const MARKS: Record<Mark, ReactElement> = {
@@ -27,13 +23,7 @@ const MARKS: Record<Mark, ReactElement> = {
   unknown: (
     <>
       <path fill="none" stroke="currentColor" strokeWidth={1.5} strokeDasharray="2.4 1.5" d="M8 .9 15.1 8 8 15.1.9 8z" />
-      <path
-        fill="none"
-        stroke="currentColor"
-        strokeWidth={1.5}
-        strokeLinecap="round"
-        d="M6.5 6.6c0-2 3-2 3-.1 0 1.2-1.5 1.2-1.5 2.5M8 10.9v.01"
-      />
+      <path fill="none" stroke="currentColor" strokeWidth={1.5} strokeLinecap="round" d="M6.5 6.6c0-2 3-2 3-.1 0 1.2-1.5 1.2-1.5 2.5M8 10.9v.01" />
     </>
   ),
   progress: (
@@ -183,12 +173,7 @@ export function Icon({ name, className = "" }: { name: IconName; className?: str
 export function Logo() {
   return (
     <svg viewBox="0 0 26 26" aria-hidden="true">
-      <path
-        fill="none"
-        stroke="currentColor"
-        strokeWidth="2"
-        d="M13 2.5 22.5 7v7.5c0 4.6-4 7.6-9.5 9.5-5.5-1.9-9.5-4.9-9.5-9.5V7z"
-      />
+      <path fill="none" stroke="currentColor" strokeWidth="2" d="M13 2.5 22.5 7v7.5c0 4.6-4 7.6-9.5 9.5-5.5-1.9-9.5-4.9-9.5-9.5V7z" />
       <path stroke="currentColor" strokeWidth="2" strokeLinecap="round" d="M1 13h7.5M17.5 13H25" />
       <circle cx="13" cy="13" r="3" fill="currentColor" />
     </svg>

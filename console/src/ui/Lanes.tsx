@@ -30,22 +30,24 @@ export function Lanes({ lanes, from, to, label }: { lanes: readonly Lane[]; from
             {name}
           </b>
           <ol className="track">
-            {spans.filter((span) => span.from < to && (span.to ?? to) > from).map((span) => {
-              const end = span.to ?? to;
-              return (
-                <li
-                  key={`${span.from} ${span.state}`}
-                  className={`span ${TONES[span.mark]}`}
-                  style={{ left: place(span.from), width: `calc(${place(end)} - ${place(span.from)})` }}
-                  title={`${name} ${stateText(span.state)}, ${zone.time(span.from)} to ${span.to === undefined ? "now" : zone.time(end)}`}
-                >
-                  <span className="cut">
-                    {stateText(span.state)}
-                    {span.note && ` ${span.note}`}
-                  </span>
-                </li>
-              );
-            })}
+            {spans
+              .filter((span) => span.from < to && (span.to ?? to) > from)
+              .map((span) => {
+                const end = span.to ?? to;
+                return (
+                  <li
+                    key={`${span.from} ${span.state}`}
+                    className={`span ${TONES[span.mark]}`}
+                    style={{ left: place(span.from), width: `calc(${place(end)} - ${place(span.from)})` }}
+                    title={`${name} ${stateText(span.state)}, ${zone.time(span.from)} to ${span.to === undefined ? "now" : zone.time(end)}`}
+                  >
+                    <span className="cut">
+                      {stateText(span.state)}
+                      {span.note && ` ${span.note}`}
+                    </span>
+                  </li>
+                );
+              })}
             {last && last.at >= from && last.at < to && (
               <li className={`lane-end ${TONES[last.mark] || "dim"}`} style={{ left: place(last.at) }} title={`${name} ${stateText(last.state)}, ${zone.time(last.at)}`}>
                 <Icon name={last.mark} />

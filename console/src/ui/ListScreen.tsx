@@ -56,7 +56,14 @@ export function ListScreen<T>({ title, isPast, statuses, status, choose, action,
       <Panel title={status ? `${stateText(status)} ${what}` : `All ${what}`} note={read.data?.next_cursor ? `the newest ${count}` : "newest first"} flush>
         <Loaded read={read} what={what} operation={operation}>
           {({ items }) => (
-            <DataTable<T> label={title} rows={items} rowKey={rowKey} open={open} columns={columns} empty={<EmptyState>{status ? `No ${what} are ${stateText(status)}.` : none}</EmptyState>} />
+            <DataTable<T>
+              label={title}
+              rows={items}
+              rowKey={rowKey}
+              open={open}
+              columns={columns}
+              empty={<EmptyState>{status ? `No ${what} are ${stateText(status)}.` : none}</EmptyState>}
+            />
           )}
         </Loaded>
       </Panel>

@@ -62,14 +62,17 @@ export function ObjectPicker({ id, label, kind, pick, value, change, ...aria }: 
   useEffect(() => {
     if (typed === undefined) return;
     const number = (asked.current += 1);
-    const timer = setTimeout(() => {
-      const show = (objects: readonly Found[]) => {
-        if (number !== asked.current) return;
-        setFound(objects.length > 0 || !UUID.test(typed.trim()) ? objects : [unnamed(typed.trim(), kind)]);
-        setAt(0);
-      };
-      pick(kind, typed).then(show, () => show([]));
-    }, UUID.test(typed.trim()) ? 0 : WAIT_MS);
+    const timer = setTimeout(
+      () => {
+        const show = (objects: readonly Found[]) => {
+          if (number !== asked.current) return;
+          setFound(objects.length > 0 || !UUID.test(typed.trim()) ? objects : [unnamed(typed.trim(), kind)]);
+          setAt(0);
+        };
+        pick(kind, typed).then(show, () => show([]));
+      },
+      UUID.test(typed.trim()) ? 0 : WAIT_MS,
+    );
     return () => clearTimeout(timer);
   }, [kind, pick, typed]);
 

@@ -9,7 +9,7 @@ import { Timestamp } from "./Timestamp";
 interface PanelProps {
   title: ReactNode;
   icon?: IconName;
-  /** Beside the title, quieter. */
+  /** Next to the title, quieter. */
   note?: ReactNode;
   /** At the right end of the header. */
   end?: ReactNode;
@@ -68,7 +68,12 @@ function Outdated({ what, at, again }: { what: string; at: number | undefined; a
     <div className="callout unk row" role="status">
       <Icon name="unknown" className="unk" />
       <span>
-        Reading {what} failed. {at !== undefined && <>Shown as of <Timestamp at={at} />.</>}
+        Reading {what} failed.{" "}
+        {at !== undefined && (
+          <>
+            Shown as of <Timestamp at={at} />.
+          </>
+        )}
       </span>
       <button type="button" className="btn s end" onClick={again}>
         Read again

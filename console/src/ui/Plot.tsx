@@ -24,14 +24,14 @@ interface Props {
   hideTimes?: boolean;
   /** Leave out the cursor, where one stands over several plots. */
   hideCursor?: boolean;
-  /** Fill the area from zero and leave out the axis of values, which stand beside the plot. */
+  /** Fill the area from zero and leave out the axis of values, which stand next to the plot. */
   isArea?: boolean;
 }
 
 const MOST_ROWS = 50;
 const HALF_LABEL = 40;
 /** The room of labels with ten figures; a longer label takes more. */
-const [AXIS_WIDTH, FIGURE_WIDTH, BESIDE] = [76, 7, 14];
+const [AXIS_WIDTH, FIGURE_WIDTH, GAP] = [76, 7, 14];
 
 export function Plot({ series: given, height = 120, shades = [], range, hideTimes = false, hideCursor = false, isArea = false }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -82,7 +82,7 @@ export function Plot({ series: given, height = 120, shades = [], range, hideTime
           values: (plot, ticks) =>
             ticks.map((tick) => {
               const at = plot.valToPos(tick, "x");
-              // Without an axis of values there is no room beside the plot for half a label.
+              // Without an axis of values there is no room next to the plot for half a label.
               const isCut = isArea && Math.min(at, width - at) < HALF_LABEL;
               return isCut ? "" : tickText(tick, (ticks[1] ?? 0) - (ticks[0] ?? 0), zone);
             }),
@@ -91,7 +91,7 @@ export function Plot({ series: given, height = 120, shades = [], range, hideTime
           ...axis,
           show: !isArea,
           // uPlot has no labels yet when it asks first.
-          size: (_, labels: readonly string[] | null) => Math.max(AXIS_WIDTH, ...(labels ?? []).map((label) => label.length * FIGURE_WIDTH + BESIDE)),
+          size: (_, labels: readonly string[] | null) => Math.max(AXIS_WIDTH, ...(labels ?? []).map((label) => label.length * FIGURE_WIDTH + GAP)),
           values: (_, ticks) => tickLabels(ticks),
         },
       ],
@@ -152,7 +152,9 @@ export function tickText(tick: number, distance: number, zone: Zone): string {
   if (distance >= 60) return zone.minute(tick * 1000);
   if (distance >= 1 || distance <= 0) return zone.time(tick * 1000);
   const [digits, thousandths] = [distance >= 0.1 ? 1 : distance >= 0.01 ? 2 : 3, Math.round(tick * 1000)];
-  return `${zone.time(thousandths)}.${String(((thousandths % 1000) + 1000) % 1000).padStart(3, "0").slice(0, digits)}`;
+  return `${zone.time(thousandths)}.${String(((thousandths % 1000) + 1000) % 1000)
+    .padStart(3, "0")
+    .slice(0, digits)}`;
 }
 
 function summaryOf({ name, unit, values }: PlotSeries): string {

@@ -31,11 +31,11 @@ interface Props {
 const ID = / \([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\)/g;
 
 /** Show why a command was refused: the sentence, the facts, and what clears them. */
-export function Refusal({ problem, at, isDryRun = false, sentence: told = problem.message, ways = () => problem.clearedBy, remedies, also = [] }: Props) {
+export function Refusal({ problem, at, isDryRun = false, sentence: given = problem.message, ways = () => problem.clearedBy, remedies, also = [] }: Props) {
   const zone = useZone();
   const facts = abnormalFacts(problem.facts);
   const { title } = problem.body;
-  const sentence = told.replace(ID, "");
+  const sentence = given.replace(ID, "");
   const rest = title && sentence.startsWith(title) ? sentence.slice(title.length).trim() : sentence;
   if (problem.facts.length === 0 && problem.clearedBy.length === 0 && also.length === 0)
     return (

@@ -16,8 +16,7 @@ export function StaleBanner({ since, retryIn, reconnect }: Props) {
     <div className="lost" role="region" aria-label="Not live">
       <Icon name="unknown" />
       <span>
-        <b>Not live since {zone.time(since)}.</b> The values shown may be outdated.{" "}
-        {retryIn === undefined ? "Reconnecting…" : `Reconnecting in ${retryIn} s.`}
+        <b>Not live since {zone.time(since)}.</b> The values shown may be outdated. {retryIn === undefined ? "Reconnecting…" : `Reconnecting in ${retryIn} s.`}
       </span>
       <span className="end">
         <button type="button" className="btn s" onClick={reconnect}>

@@ -10,7 +10,7 @@ export interface Step {
   /** The address of the control system. */
   address?: string | undefined;
   mark: Mark;
-  /** The word beside the shape. */
+  /** The word next to the shape. */
   outcome: string;
   attempt?: number | undefined;
   at?: ReactNode;

@@ -25,7 +25,16 @@ export function Tabs({ label, tabs, note, end }: { label: string; tabs: readonly
       <header>
         <div className="tabs" role="tablist" aria-label={label} onKeyDown={({ key }) => step(key)}>
           {tabs.map(({ title, count }, index) => (
-            <button key={title} type="button" role="tab" id={`${id}-${index}`} tabIndex={index === at ? 0 : -1} aria-controls={id} aria-selected={index === at} onClick={() => setAt(index)}>
+            <button
+              key={title}
+              type="button"
+              role="tab"
+              id={`${id}-${index}`}
+              tabIndex={index === at ? 0 : -1}
+              aria-controls={id}
+              aria-selected={index === at}
+              onClick={() => setAt(index)}
+            >
               {title} {count}
             </button>
           ))}

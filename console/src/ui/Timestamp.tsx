@@ -3,15 +3,7 @@ import { counter } from "../time/duration";
 import { utc, useZone } from "../time/zone";
 
 /** Show a time in the zone of the facility; `alone` adds UTC, `ago` counts. */
-export function Timestamp({
-  at,
-  alone = false,
-  ago = false,
-}: {
-  at: string | number;
-  alone?: boolean;
-  ago?: boolean;
-}) {
+export function Timestamp({ at, alone = false, ago = false }: { at: string | number; alone?: boolean; ago?: boolean }) {
   const zone = useZone();
   const now = useNow(ago ? 1000 : 60_000);
   const moment = typeof at === "number" ? at : Date.parse(at);

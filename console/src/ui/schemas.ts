@@ -29,20 +29,20 @@ export type Control =
 /** Return a schema without references and without the choice of null. */
 export function plain(schema: Schema, schemas: Schemas): Schema {
   if (schema.$ref) {
-    const { $ref, ...beside } = schema;
+    const { $ref, ...rest } = schema;
     const named = schemas[$ref.split("/").at(-1) ?? ""];
-    return named ? plain({ ...named, ...beside }, schemas) : beside;
+    return named ? plain({ ...named, ...rest }, schemas) : rest;
   }
   if (schema.allOf?.length === 1 && schema.allOf[0]) {
-    const { allOf, ...beside } = schema;
-    return plain({ ...allOf[0], ...beside }, schemas);
+    const { allOf, ...rest } = schema;
+    return plain({ ...allOf[0], ...rest }, schemas);
   }
   const options = schema.anyOf ?? schema.oneOf;
   if (!options) return schema;
   const real = options.filter(({ type }) => type !== "null");
   if (real.length === 1 && real[0]) {
-    const { anyOf, oneOf, ...beside } = schema;
-    return plain({ ...real[0], ...beside }, schemas);
+    const { anyOf, oneOf, ...rest } = schema;
+    return plain({ ...real[0], ...rest }, schemas);
   }
   return schema;
 }
@@ -105,7 +105,7 @@ export function controlOf(name: string, given: Schema, schemas: Schemas): Contro
       return item.enum ? { shows: "choices", words: item.enum } : { shows: "list", of: items };
     }
     case "object": {
-      // An object that may hold anything beside what is described is entered as a whole.
+      // An object that may hold anything in addition to what is described is entered as a whole.
       if (schema.properties && Object.keys(schema.properties).length > 0 && !schema.additionalProperties)
         return { shows: "group", fields: schema.properties, required: schema.required ?? [] };
       if (typeof schema.additionalProperties === "object") return { shows: "map", of: schema.additionalProperties };

@@ -31,8 +31,7 @@ export function withGaps(series: PlotSeries, until?: number): PlotSeries {
     const next = times[index + 1] ?? until;
     return next !== undefined && next - (times[index] ?? next) > FAR * usual;
   };
-  const spread = <T>(list: readonly T[], gap: (last: number) => T): T[] =>
-    list.flatMap((each, index) => (isFar(index) ? [each, gap((times[index] ?? 0) + usual)] : [each]));
+  const spread = <T>(list: readonly T[], gap: (last: number) => T): T[] => list.flatMap((each, index) => (isFar(index) ? [each, gap((times[index] ?? 0) + usual)] : [each]));
   const nothing = () => null;
   return {
     ...series,
@@ -71,7 +70,6 @@ export function tickLabels(ticks: readonly number[]): string[] {
     const format = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
     if (isExact((tick) => tick.toFixed(decimals))) return ticks.map((tick) => format.format(Math.abs(tick) < distance * SLIGHT ? 0 : tick));
   }
-  for (let digits = 0; digits < 15; digits += 1)
-    if (isExact((tick) => tick.toExponential(digits))) return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits)));
+  for (let digits = 0; digits < 15; digits += 1) if (isExact((tick) => tick.toExponential(digits))) return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits)));
   return ticks.map(String);
 }

@@ -1,4 +1,4 @@
-/** What screen readers are told. */
+/** What is announced to screen readers. */
 import { useSyncExternalStore } from "react";
 
 const listeners = new Set<() => void>();

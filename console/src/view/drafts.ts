@@ -4,10 +4,10 @@ import { useSyncExternalStore } from "react";
 const STORED = "beamkeep-draft:";
 const listeners = new Set<() => void>();
 /** What a browser that stores nothing still remembers until the page is left. */
-const kept = new Map<string, string>();
+const remembered = new Map<string, string>();
 
 export function draft(name: string): string {
-  const known = kept.get(name);
+  const known = remembered.get(name);
   if (known !== undefined) return known;
   try {
     return sessionStorage.getItem(STORED + name) ?? "";
@@ -17,19 +17,19 @@ export function draft(name: string): string {
 }
 
 export function setDraft(name: string, text: string): void {
-  kept.set(name, text);
+  remembered.set(name, text);
   try {
     if (text) sessionStorage.setItem(STORED + name, text);
     else sessionStorage.removeItem(STORED + name);
   } catch {
-    // The draft is kept until the page is left.
+    // The draft is remembered until the page is left.
   }
   for (const listener of listeners) listener();
 }
 
 /** Forget every draft: nothing that one person has written is shown to the next. */
 export function forgetDrafts(): void {
-  kept.clear();
+  remembered.clear();
   try {
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(STORED)) sessionStorage.removeItem(key);
   } catch {

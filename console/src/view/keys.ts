@@ -9,10 +9,7 @@ const SEQUENCE_MS = 1500;
 let prefix: { key: string; at: number } | undefined;
 
 function isTyping(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
-  );
+  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 }
 
 /** Return the names under which a pressed key may be bound. */

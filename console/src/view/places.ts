@@ -26,7 +26,7 @@ export function placeOf(kind: string, id: string): string | undefined {
   return PLACES[kind]?.(id);
 }
 
-/** Return a parameter of the address and a way to change it; view state is kept there. */
+/** Return a parameter of the address and a way to change it; view state is stored there. */
 export function useSearchParam(name: string): [string | undefined, (value: string | undefined) => void] {
   const search: Record<string, unknown> = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -1,14 +1,6 @@
 /** The eight screens in the order of the rail. */
 
-export type ScreenName =
-  | "Board"
-  | "Runs"
-  | "Procedures"
-  | "Equipment"
-  | "Data"
-  | "Decisions"
-  | "Handover"
-  | "Access";
+export type ScreenName = "Board" | "Runs" | "Procedures" | "Equipment" | "Data" | "Decisions" | "Handover" | "Access";
 
 export interface ScreenPlace {
   name: ScreenName;

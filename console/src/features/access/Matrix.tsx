@@ -33,7 +33,14 @@ export function Matrix() {
       flush
       end={
         <>
-          <input className="in" type="search" placeholder="Find an operation" aria-label="Find an operation" value={filter ?? ""} onChange={(event) => setFilter(event.target.value || undefined)} />
+          <input
+            className="in"
+            type="search"
+            placeholder="Find an operation"
+            aria-label="Find an operation"
+            value={filter ?? ""}
+            onChange={(event) => setFilter(event.target.value || undefined)}
+          />
           <select className="in" aria-label="Where" value={shownPlace ?? ""} onChange={(event) => setPlace(event.target.value)}>
             {places.map((id) => (
               <option key={id} value={id}>

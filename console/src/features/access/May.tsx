@@ -97,7 +97,9 @@ export function May({ asked, ask }: { asked: Question; ask: (question: Partial<Q
           }}
         </Loaded>
       ) : (
-        <EmptyState>{what !== "" && !(what in routes) ? `No operation is called ${what}.` : "Choose a person or an agent, and an operation; or press «Check now» beside a denied call."}</EmptyState>
+        <EmptyState>
+          {what !== "" && !(what in routes) ? `No operation is called ${what}.` : "Choose a person or an agent, and an operation; or press «Check now» next to a denied call."}
+        </EmptyState>
       )}
     </Panel>
   );

@@ -40,8 +40,11 @@ export function Steps({ kind, states, about, name }: Props) {
   );
 }
 
-/** Return the words of a command beside an object of a kind: «start_clearance_review» is «Start review». */
+/** Return the words of a command next to an object of a kind: «start_clearance_review» is «Start review». */
 export function wordOf(operation: string, kind: string): string {
-  const words = operation.split("_").filter((word) => word !== kind.toLowerCase()).join(" ");
+  const words = operation
+    .split("_")
+    .filter((word) => word !== kind.toLowerCase())
+    .join(" ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -23,21 +23,21 @@ export function ProceduresPanel({ unitId, board }: { unitId: string; board: Boar
         {open.map((procedure) => {
           const isInDoubt = procedure.undecided_step_indexes.length > 0;
           const mark = isInDoubt || procedure.lease_expired ? "unknown" : markOf(procedure.status, "ProcedureStatus");
-          const told = [stepText(procedure), procedure.lease_expired ? "its worker stopped reporting" : "", reasonText(procedure.reason ?? "")];
+          const details = [stepText(procedure), procedure.lease_expired ? "its worker stopped reporting" : "", reasonText(procedure.reason ?? "")];
           return (
             <li key={procedure.id}>
               <time>{procedure.since ? zone.minute(procedure.since) : ""}</time>
               <Icon name={mark} className={TONES[mark]} />
               <div>
                 <ObjectName id={procedure.id} kind="Procedure" name={procedure.name} plain /> {stateText(procedure.status).toLowerCase()}
-                <div className="dim">{told.filter(Boolean).join(" · ")}</div>
+                <div className="dim">{details.filter(Boolean).join(" · ")}</div>
               </div>
             </li>
           );
         })}
         {(ended.data?.items ?? []).map((procedure) => {
           const mark = markOf(procedure.status, "ProcedureStatus");
-          const told = [
+          const details = [
             procedure.status === "Completed" ? "" : stateText(procedure.status),
             procedure.iteration_count > 0 ? plural(procedure.iteration_count, "iteration") : "",
             reasonText(procedure.last_status_reason ?? ""),
@@ -48,7 +48,7 @@ export function ProceduresPanel({ unitId, board }: { unitId: string; board: Boar
               <Icon name={mark} />
               <div>
                 <ObjectName id={procedure.procedure_id} kind="Procedure" name={procedure.name} plain />
-                {told.some(Boolean) && <div className="dim">{told.filter(Boolean).join(" · ")}</div>}
+                {details.some(Boolean) && <div className="dim">{details.filter(Boolean).join(" · ")}</div>}
               </div>
             </li>
           );
@@ -69,7 +69,12 @@ export function CautionsPanel({ board }: { board: BoardAnswer }) {
       title="Cautions"
       className="cautions not-wall"
       note="shown at run start"
-      end={<span className="dim sm">{cautions.length}{board.more.includes("cautions") && " and more"}</span>}
+      end={
+        <span className="dim sm">
+          {cautions.length}
+          {board.more.includes("cautions") && " and more"}
+        </span>
+      }
     >
       {cautions.length === 0 ? (
         <EmptyState>{board.cautions ? "No caution is in effect." : "You are not permitted to list cautions."}</EmptyState>
@@ -90,7 +95,11 @@ export function CautionCard({ caution, target }: { caution: Omit<ShownCaution, "
   return (
     <Callout
       mark={isWarning ? "caution" : "info"}
-      title={<span className={isWarning ? "warn" : ""}>{stateText(caution.severity)} <span className="dim sm target">{target}</span></span>}
+      title={
+        <span className={isWarning ? "warn" : ""}>
+          {stateText(caution.severity)} <span className="dim sm target">{target}</span>
+        </span>
+      }
     >
       <p className="caution-text">{caution.text}</p>
       {caution.workaround && (
@@ -224,4 +233,3 @@ export function holderOf(events: Events | undefined, runId: string): Holder | un
   const who = held && namesIn(events)[held.principalid];
   return who && { name: who.name, isAgent: who.kind === "Agent" };
 }
-

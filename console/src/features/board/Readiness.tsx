@@ -1,5 +1,4 @@
 /** The start checks of a plan, in the order of the service. */
-import type { ReactNode } from "react";
 import { useRead, type Read } from "../../api";
 import { Remedies } from "../../actions";
 import { useNow, useZone } from "../../time";
@@ -62,11 +61,7 @@ export function ReadinessPanel({ choice, readiness, faults }: Props) {
         </ul>
       ) : (
         <div className="pad">
-          {readiness.problem ? (
-            <Failure problem={readiness.problem} what="readiness" operation="get_plan_readiness" again={readiness.again} />
-          ) : (
-            <Skeleton what="readiness" />
-          )}
+          {readiness.problem ? <Failure problem={readiness.problem} what="readiness" operation="get_plan_readiness" again={readiness.again} /> : <Skeleton what="readiness" />}
         </div>
       )}
     </Panel>
@@ -77,8 +72,8 @@ export function ReadinessPanel({ choice, readiness, faults }: Props) {
 export function advisoryText({ kind, name, state, until }: Readiness["advisories"][number]): string {
   if (kind === "Run") return `a run is ${stateText(state)} on ${name}`;
   // The service names other objects in these states by their ids, which are not shown.
-  const told = state.replace(/ asset [0-9a-f-]{36}/, " an asset").replace(/ [0-9a-f-]{36}$/, "");
-  return kind === "Clearance" && until ? `${name} ends before the plan` : `${name}: ${stateWord(told) === told ? stateText(told) : told}`;
+  const shown = state.replace(/ asset [0-9a-f-]{36}/, " an asset").replace(/ [0-9a-f-]{36}$/, "");
+  return kind === "Clearance" && until ? `${name} ends before the plan` : `${name}: ${stateWord(shown) === shown ? stateText(shown) : shown}`;
 }
 
 const NONE: readonly Fault[] = [];
@@ -98,8 +93,8 @@ function CheckLine({ check, choice, faults }: { check: Check; choice: Choice; fa
       </CheckRow>
     );
   const facts = abnormalFacts(check.facts);
-  const told = facts.filter((fact) => TONES[markOfFact(fact)] !== "");
-  const left = told.length - MOST_FACTS;
+  const abnormal = facts.filter((fact) => TONES[markOfFact(fact)] !== "");
+  const left = abnormal.length - MOST_FACTS;
   const values = { plan_id: choice.planId, subject_id: choice.subjectId };
   return (
     <CheckRow
@@ -108,28 +103,23 @@ function CheckLine({ check, choice, faults }: { check: Check; choice: Choice; fa
       actions={
         <>
           {(facts.length > 0 ? facts.slice(0, 1) : [undefined]).map((fact) => (
-            <Remedies
-              key={fact?.id ?? "none"}
-              operations={check.cleared_by}
-              fact={fact && { ...fact, state: stateWord(fact.state) }}
-              values={values}
-            />
+            <Remedies key={fact?.id ?? "none"} operations={check.cleared_by} fact={fact && { ...fact, state: stateWord(fact.state) }} values={values} />
           ))}
           {check.cleared_by.length === 0 && <span className="xs">{nobodyClears(check)}</span>}
         </>
       }
     >
-      {told.length === 0 ? (
+      {abnormal.length === 0 ? (
         <b className="b">{failureText(check)}.</b>
       ) : (
-        told.slice(0, MOST_FACTS).map((fact) => (
-          <span key={fact.id ?? fact.name} className="told">
+        abnormal.slice(0, MOST_FACTS).map((fact) => (
+          <span key={fact.id ?? fact.name} className="fact-line">
             <b className="b">{factText(fact)}</b>
             {fact.until && <Until until={fact.until} />}
           </span>
         ))
       )}
-      {left > 0 && <span className="told">and {left} more</span>}
+      {left > 0 && <span className="fact-line">and {left} more</span>}
     </CheckRow>
   );
 }
@@ -149,7 +139,7 @@ function Until({ until }: { until: string }) {
 }
 
 /** Return what a passing check found. */
-function usePassing(check: Check, { planId, plan }: Choice): ReactNode {
+function usePassing(check: Check, { planId, plan }: Choice): string | null | undefined {
   const zone = useZone();
   const now = useNow(60_000);
   const isParameters = check.check === "parameters" && check.passed;
@@ -246,4 +236,3 @@ function Item({ isChosen, press, name, state }: { isChosen: boolean; press: () =
     </button>
   );
 }
-

@@ -132,15 +132,11 @@ export function RunProgress({ run }: { run: BoardRun }) {
       <div className="progress">
         <span className="big-number">{progress ? `${Math.floor(share * 100)} %` : counter(now - started)}</span>
         <div>
-          <div className="count">
-            {progress ? `${number(progress.value)} of ${number(progress.of)} ${words(progress.channel_name)}` : "since the start"}
-          </div>
+          <div className="count">{progress ? `${number(progress.value)} of ${number(progress.of)} ${words(progress.channel_name)}` : "since the start"}</div>
           <div className="dim sm">{times.join(" · ")}</div>
         </div>
       </div>
-      {progress && (
-        <Meter value={progress.value} of={progress.of} label={`Progress of ${run.name}`} tone={isHeld ? "warn" : "act"} />
-      )}
+      {progress && <Meter value={progress.value} of={progress.of} label={`Progress of ${run.name}`} tone={isHeld ? "warn" : "act"} />}
     </>
   );
 }

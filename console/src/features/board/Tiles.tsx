@@ -15,7 +15,7 @@ export interface TileState {
   value: string;
   note: string;
   mark: Mark;
-  /** A button beside the note. */
+  /** A button next to the note. */
   action?: ReactNode;
 }
 
@@ -28,8 +28,7 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
   const now = useNow(1000);
   const zone = useZone();
   const since = (at: string | null) => (at ? `since ${zone.stamp(at, now)}` : "");
-  const ago = (at: string | null) =>
-    at && now - Date.parse(at) < HOUR ? `${zone.time(at)} · ${counter(now - Date.parse(at))} ago` : since(at);
+  const ago = (at: string | null) => (at && now - Date.parse(at) < HOUR ? `${zone.time(at)} · ${counter(now - Date.parse(at))} ago` : since(at));
   const denied = (key: string, icon: IconName, label: string): TileState => ({
     key,
     icon,
@@ -46,17 +45,13 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
     ? shown.map((supply): TileState => {
         const mark = supply.stale ? "unknown" : markOf(supply.status, "SupplyStatus");
         const isBeam = supply.kind.includes("beam");
-        const parts = TONES[mark]
-          ? [isBeam ? supply.name : "", ago(supply.since), supply.reason]
-          : [isBeam ? supply.name : "", since(supply.since)];
+        const parts = TONES[mark] ? [isBeam ? supply.name : "", ago(supply.since), supply.reason] : [isBeam ? supply.name : "", since(supply.since)];
         return {
           key: supply.id,
           icon: isBeam ? "beam" : "gauge",
           label: isBeam ? "Beam" : supply.name,
           value: stateText(supply.status),
-          note: (supply.stale && supply.last_reported_at ? [`last report ${zone.stamp(supply.last_reported_at, now)}`] : parts)
-            .filter(Boolean)
-            .join(" · "),
+          note: (supply.stale && supply.last_reported_at ? [`last report ${zone.stamp(supply.last_reported_at, now)}`] : parts).filter(Boolean).join(" · "),
           mark,
         };
       })
@@ -66,7 +61,7 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
 
   const hutches = (board.enclosures ?? []).map((hutch): TileState => {
     const mark = hutch.stale ? "unknown" : markOf(hutch.permit_status, "PermitStatus");
-    const told =
+    const details =
       mark === "unknown"
         ? [hutch.last_reported_at && `last report ${zone.stamp(hutch.last_reported_at, now)}`, "only the interlock can clear this"]
         : [TONES[mark] ? ago(hutch.since) : `Interlock, ${since(hutch.since)}`, TONES[mark] ? hutch.reason : ""];
@@ -75,7 +70,7 @@ export function useTiles(board: BoardAnswer, readiness: Readiness | undefined): 
       icon: "hutch",
       label: hutch.name,
       value: stateText(hutch.permit_status),
-      note: told.filter(Boolean).join(" · "),
+      note: details.filter(Boolean).join(" · "),
       mark,
     };
   });
@@ -113,20 +108,17 @@ function clearanceTile(board: BoardAnswer, check: Readiness["checks"][number] | 
 }
 
 /** Return an end; the time that is left stands above it and says the day of one that is near. */
-const untilText = (until: string, now: number, zone: Zone) =>
-  Date.parse(until) - now < DAY ? zone.minute(until) : zone.stamp(until, now);
+const untilText = (until: string, now: number, zone: Zone) => (Date.parse(until) - now < DAY ? zone.minute(until) : zone.stamp(until, now));
 
-/** Return a beginning so short that a button has room beside it. */
-const sinceText = (since: string, now: number, zone: Zone) =>
-  `since ${zone.isSameDay(since, now) ? zone.minute(since) : zone.day(since)}`;
+/** Return a beginning so short that a button has room next to it. */
+const sinceText = (since: string, now: number, zone: Zone) => `since ${zone.isSameDay(since, now) ? zone.minute(since) : zone.day(since)}`;
 
 function controlTile(board: BoardAnswer, now: number, zone: Zone): TileState | undefined {
   if (!board.surfaces) return undefined;
   const tile = { key: "control", icon: "person" as const, label: "Control" };
   const surface = board.surfaces.find(({ controlling_visit_id }) => controlling_visit_id) ?? board.surfaces[0];
   if (!surface) return { ...tile, value: "None", note: "No surface belongs to this beamline", mark: "pending" };
-  if (!surface.controlling_visit_id)
-    return { ...tile, value: "Free", note: surface.name, mark: "pending", action: <TakeControl surface={surface} /> };
+  if (!surface.controlling_visit_id) return { ...tile, value: "Free", note: surface.name, mark: "pending", action: <TakeControl surface={surface} /> };
   const { visit } = surface;
   const since = surface.controlled_since ? sinceText(surface.controlled_since, now, zone) : "";
   return {
@@ -190,13 +182,7 @@ function Visits({ surface }: { surface: Surface }) {
             <b className="b">{visitText(visit)}</b> <span className="dim sm">{stateText(visit.status).toLowerCase()}</span>
           </span>
           {!taken && (
-            <OperationButton
-              operation="take_visit_surface_control"
-              about={{ visit_id: visit.visit_id }}
-              name={surface.name}
-              size="small"
-              done={() => setTaken(true)}
-            >
+            <OperationButton operation="take_visit_surface_control" about={{ visit_id: visit.visit_id }} name={surface.name} size="small" done={() => setTaken(true)}>
               Take
             </OperationButton>
           )}

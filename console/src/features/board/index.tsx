@@ -44,11 +44,7 @@ function OfBeamline({ unitId }: { unitId: string }) {
   return (
     <div className="main">
       <h1 className="hidden">Board</h1>
-      {board.problem ? (
-        <Failure problem={board.problem} what="the board" operation="get_board" again={board.again} />
-      ) : (
-        <Skeleton what="the board" />
-      )}
+      {board.problem ? <Failure problem={board.problem} what="the board" operation="get_board" again={board.again} /> : <Skeleton what="the board" />}
     </div>
   );
 }
@@ -153,9 +149,7 @@ function Start({ unitId, choice, readiness }: { unitId: string; choice: Choice; 
           <div className="cut">
             Next: <b className="b">{name}</b> of {choice.plan.name}
           </div>
-          <div className="cut">
-            {choice.subject ? `on ${choice.subject.name}, ${stateText(choice.subject.status).toLowerCase()}` : "without a subject"}
-          </div>
+          <div className="cut">{choice.subject ? `on ${choice.subject.name}, ${stateText(choice.subject.status).toLowerCase()}` : "without a subject"}</div>
           {busy > 0 && <div className="cut">Another run uses the same assets.</div>}
         </div>
       )}
@@ -195,9 +189,7 @@ function Acknowledged({ readiness }: { readiness: Readiness | undefined }) {
     <>
       {cautions.length > 0 && (
         <section aria-label="Cautions" className="stack acknowledged">
-          <p className="b">
-            {cautions.length === 1 ? "Starting acknowledges this caution." : `Starting acknowledges these ${cautions.length} cautions.`}
-          </p>
+          <p className="b">{cautions.length === 1 ? "Starting acknowledges this caution." : `Starting acknowledges these ${cautions.length} cautions.`}</p>
           {cautions.map((caution) => (
             <CautionCard key={caution.caution_id} caution={caution} target={nameOf(namesIn(readiness), caution.target.id, caution.target.kind.toLowerCase())} />
           ))}

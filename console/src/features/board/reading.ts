@@ -26,8 +26,8 @@ const CHECKS: Record<string, string> = {
 /** Return why a check fails, in one sentence without a full stop. */
 export function failureText(check: Check): string {
   const [fact] = abnormalFacts(check.facts);
-  const isTold = fact !== undefined && TONES[markOfFact(fact)] !== "";
-  if (isTold) return factText(fact);
+  const isAbnormal = fact !== undefined && TONES[markOfFact(fact)] !== "";
+  if (isAbnormal) return factText(fact);
   return CHECKS[check.check] ?? (fact ? factText(fact) : `${stateText(check.check)} fails`);
 }
 
@@ -45,11 +45,11 @@ export interface Fault {
 
 /** Return the assets of the beamline and of the plan that are faulted, each once. */
 export function faultsOf(assets: BoardAnswer["assets"], readiness: Readiness | undefined): Fault[] {
-  const told = [
+  const reported = [
     ...(assets ?? []).map(({ id, name, condition }) => ({ id, name, condition })),
     ...(readiness?.advisories ?? []).filter(({ kind }) => kind === "Asset").map(({ id, name, state }) => ({ id, name, condition: state })),
   ];
-  const faulted = told.filter(({ condition }) => markOf(condition, "AssetCondition") === "blocks");
+  const faulted = reported.filter(({ condition }) => markOf(condition, "AssetCondition") === "blocks");
   return [...new Map(faulted.map(({ id, name }) => [id, { id, name }])).values()];
 }
 
@@ -66,7 +66,7 @@ export function faultText(faults: readonly Fault[]): string {
   return rest.length === 0 ? `${first.name} is Faulted` : `${first.name} and ${rest.length} more are Faulted`;
 }
 
-/** Return whether a run can start, and if not, the first reason; a faulted asset is told with it. */
+/** Return whether a run can start, and if not, the first reason; a faulted asset is named with it. */
 export function verdictOn(readiness: Readiness | undefined, { runs, assets }: Pick<BoardAnswer, "runs" | "assets">): Verdict {
   if (!readiness) return { word: "No plan", sentence: "Select a plan to see whether a run can start.", mark: "pending" };
   const { checks } = readiness;
@@ -75,10 +75,10 @@ export function verdictOn(readiness: Readiness | undefined, { runs, assets }: Pi
   if (readiness.ready || !first) {
     const [run] = runs ?? [];
     const faults = faultsOf(assets, readiness);
-    const told = [`All ${checks.length} checks pass.`];
-    if (faults.length > 0) told.push(`${faultText(faults)}.`);
-    if (run) told.push(`${run.name} is ${stateText(run.status).toLowerCase()}.`);
-    const sentence = told.join(" ");
+    const sentences = [`All ${checks.length} checks pass.`];
+    if (faults.length > 0) sentences.push(`${faultText(faults)}.`);
+    if (run) sentences.push(`${run.name} is ${stateText(run.status).toLowerCase()}.`);
+    const sentence = sentences.join(" ");
     return faults.length > 0 ? { word: `Ready, ${plural(faults.length, "fault")}`, sentence, mark: "caution" } : { word: "Ready", sentence, mark: "normal" };
   }
   const counted = `${failing.length} of ${checks.length} checks ${failing.length === 1 ? "fails" : "fail"}.`;
@@ -117,9 +117,9 @@ export function parametersText(values: Record<string, unknown>, schema: Declared
     const unit = schema?.properties?.[name]?.unit?.code;
     if (typeof value === "string" || typeof value === "boolean") return [`${name.replaceAll("_", " ")} ${value}`];
     if (typeof value !== "number") return [];
-    const [told, named] = [quantity(value, unit), name.replaceAll("_", " ")];
+    const [shown, named] = [quantity(value, unit), name.replaceAll("_", " ")];
     // Before the method is read, the unit is not known.
-    return [unit === undefined ? `${named} ${told}` : unit === "1" ? `${told} ${named}` : told];
+    return [unit === undefined ? `${named} ${shown}` : unit === "1" ? `${shown} ${named}` : shown];
   });
   return parts.length > 0 ? parts.join(" · ") : "none";
 }

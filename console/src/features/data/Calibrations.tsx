@@ -27,7 +27,12 @@ export function Calibrations({ selected }: { selected: string | undefined }) {
         return current ? valueText(row.quantity, current.value) : <span className="faint">none</span>;
       },
     },
-    { key: "status", title: "Status", cell: (row) => (row.current_status ? <StateMark state={row.current_status} schema="RevisionStatus" /> : null), sort: (row) => row.current_status },
+    {
+      key: "status",
+      title: "Status",
+      cell: (row) => (row.current_status ? <StateMark state={row.current_status} schema="RevisionStatus" /> : null),
+      sort: (row) => row.current_status,
+    },
     { key: "revisions", title: "Revisions", align: "right", cell: (row) => row.revision_count, sort: (row) => row.revision_count },
     { key: "revised", title: "Revised", cell: (row) => (row.last_revised_at ? <Timestamp at={row.last_revised_at} /> : null), sort: (row) => row.last_revised_at },
   ];
@@ -114,7 +119,8 @@ function Shown({ calibration, etag }: { calibration: Calibration; etag: string |
                 </span>
               </div>
               <div>
-                <b className={isCurrent ? "rev-value" : "rev-value dim"}>{valueText(calibration.quantity, revision.value)}</b> <span className="dim sm">{uncertaintyText(revision.value)}</span>
+                <b className={isCurrent ? "rev-value" : "rev-value dim"}>{valueText(calibration.quantity, revision.value)}</b>{" "}
+                <span className="dim sm">{uncertaintyText(revision.value)}</span>
               </div>
               <div className="row wrap sm dim">
                 <span>

@@ -1,14 +1,12 @@
 import { useMemo, useRef, useState } from "react";
-import { namesIn, useRead, type Answer, type Names, type Words } from "../../api";
+import { namesIn, useRead, type Names, type Words } from "../../api";
 import { bytes, markOf, plural, stateText, TONES, type Mark } from "../../text";
 import { useAsOf } from "../../time";
 import { EmptyState, Icon, Loaded, Panel, StateMark } from "../../ui";
 import { useKeys, useSearchParam } from "../../view";
 import { DatasetPanel } from "./DatasetPanel";
+import { storageOf, type Copy, type CustodyRow } from "./copies";
 import { useGo } from "./places";
-
-export type CustodyRow = Answer<"list_custody">["items"][number];
-type Copy = CustodyRow["copies"][number];
 
 const PAGE = 100;
 const VERDICTS: readonly Words["CustodyVerdict"][] = ["Lost", "Below", "Met", "Spare"];
@@ -31,7 +29,11 @@ export function CustodyChips() {
   return (
     <>
       {datasets("Lost") > 0 && <StateMark as="chip" mark="blocks">{`${datasets("Lost")} without a copy`}</StateMark>}
-      {stale > 0 && <StateMark as="chip" mark="caution">{plural(stale, "stale copy", "stale copies")}</StateMark>}
+      {stale > 0 && (
+        <StateMark as="chip" mark="caution">
+          {plural(stale, "stale copy", "stale copies")}
+        </StateMark>
+      )}
       {datasets("Below") > 0 && <StateMark as="chip" mark="caution">{`${datasets("Below")} with too few copies`}</StateMark>}
       <StateMark as="chip" mark="normal">{`${bytes(data.discardable_bytes)} discardable`}</StateMark>
     </>
@@ -85,12 +87,7 @@ export function Custody({ selected }: { selected: string | undefined }) {
               <button type="button" className="btn s" disabled={!cursor} onClick={() => setCursors(cursors.slice(0, -1))}>
                 Previous page
               </button>
-              <button
-                type="button"
-                className="btn s"
-                disabled={!rows.data.next_cursor}
-                onClick={() => setCursors([...cursors, rows.data?.next_cursor ?? ""])}
-              >
+              <button type="button" className="btn s" disabled={!rows.data.next_cursor} onClick={() => setCursors([...cursors, rows.data?.next_cursor ?? ""])}>
                 Next page
               </button>
             </>
@@ -145,8 +142,6 @@ function storagesOf(rows: readonly CustodyRow[]): { id: string; name: string }[]
 }
 
 /** Return the name of the storage of a copy, for people. */
-export const storageOf = ({ supply_id, supply_name }: Copy) => (supply_id ? (supply_name ?? "storage (no access)") : "Elsewhere");
-
 function Table({ rows, names, selected, filter }: { rows: readonly CustodyRow[]; names: Names; selected: string | undefined; filter: string }) {
   const go = useGo();
   const body = useRef<HTMLTableSectionElement>(null);

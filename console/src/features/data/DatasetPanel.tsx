@@ -5,10 +5,9 @@ import { useMay } from "../../auth";
 import { bytes, fieldLabel, markOf, plural, stateText, TONES } from "../../text";
 import { useAsOf, useNow, useZone } from "../../time";
 import { CopyButton, EmptyState, Icon, Loaded, ObjectName, Refusal, StateMark, Timestamp } from "../../ui";
-import { storageOf, type CustodyRow } from "./Custody";
+import { storageOf, type Copy, type CustodyRow } from "./copies";
 import { useGo } from "./places";
 
-type Copy = CustodyRow["copies"][number];
 type Dataset = Answer<"get_dataset">;
 
 /** Show one dataset: what it is, its copies with what can be done, and its checks. */
@@ -28,7 +27,7 @@ export function DatasetPanel({ datasetId }: { datasetId: string | undefined }) {
         {(data) => (
           <div className="scroll">
             <Head dataset={data} etag={dataset.etag} />
-            <Kept dataset={data} />
+            <Copies dataset={data} />
             <Attestations datasetId={data.dataset_id} />
           </div>
         )}
@@ -111,7 +110,7 @@ function Head({ dataset, etag }: { dataset: Dataset; etag: string | undefined })
 const shortSum = (value: string) => `${value.slice(0, 4)}…${value.slice(-4)}`;
 
 /** Show the copies of a dataset; the present ones, because custody is judged now. */
-function Kept({ dataset }: { dataset: Dataset }) {
+function Copies({ dataset }: { dataset: Dataset }) {
   const custody = useRead("list_custody", { dataset_id: dataset.dataset_id, limit: 1 });
   const { asOf } = useAsOf();
   return (
@@ -164,7 +163,7 @@ function CopyRow({ copy, row }: { copy: Copy; row: CustodyRow }) {
   const now = useNow(60_000);
   const { asOf } = useAsOf();
   const isDiscardable = row.discardable_distribution_ids.includes(copy.distribution_id);
-  const isKept = isFrom("discard_distribution", copy.status);
+  const isStored = isFrom("discard_distribution", copy.status);
   const form = { about: { distribution_id: copy.distribution_id }, name: `the ${storageOf(copy)} copy`, states: { status: copy.status }, size: "small" as const };
   return (
     <div className="cp">
@@ -178,11 +177,15 @@ function CopyRow({ copy, row }: { copy: Copy; row: CustodyRow }) {
       </div>
       <code className="uri">{copy.uri}</code>
       <div className="row wrap">
-        <span className="dim sm">{!isKept ? "not kept" : isDiscardable ? "can be discarded" : copy.counts ? "counts for custody" : "does not count for custody"}</span>
+        <span className="dim sm">{!isStored ? "not kept" : isDiscardable ? "can be discarded" : copy.counts ? "counts for custody" : "does not count for custody"}</span>
         {!asOf && (
           <span className="end row">
-            {!isKept ? (
-              isFrom("record_distribution_removal", copy.status) && <OperationButton operation="record_distribution_removal" {...form} hideReason>Record removal</OperationButton>
+            {!isStored ? (
+              isFrom("record_distribution_removal", copy.status) && (
+                <OperationButton operation="record_distribution_removal" {...form} hideReason>
+                  Record removal
+                </OperationButton>
+              )
             ) : (
               <>
                 <OperationButton operation="request_distribution_check" {...form} initial={{ kind: "ChecksumVerified" }} hideReason>
@@ -199,7 +202,7 @@ function CopyRow({ copy, row }: { copy: Copy; row: CustodyRow }) {
           </span>
         )}
       </div>
-      {!asOf && !isDiscardable && isKept && copy.counts && <WhyNot copy={copy} />}
+      {!asOf && !isDiscardable && isStored && copy.counts && <WhyNot copy={copy} />}
     </div>
   );
 }
@@ -225,7 +228,7 @@ function WhyNot({ copy }: { copy: Copy }) {
 
 function Attestations({ datasetId }: { datasetId: string }) {
   const attestations = useRead("list_attestations", { dataset_id: datasetId, order: "newest", limit: 20 });
-  // The same read as that of the copies; a copy is told by its storage, because its own name is a file name.
+  // The same read as that of the copies; a copy is named by its storage, because its own name is a file name.
   const custody = useRead("list_custody", { dataset_id: datasetId, limit: 1 });
   const { asOf } = useAsOf();
   const placeOf = (id: string) => custody.data?.items[0]?.copies.find(({ distribution_id }) => distribution_id === id);
@@ -248,8 +251,7 @@ function Attestations({ datasetId }: { datasetId: string }) {
                     <Timestamp at={checked_at} />
                     <Icon name={mark} className={isCleared ? "" : TONES[mark]} />
                     <div>
-                      {copy ? storageOf(copy) : "A copy that is gone"}:{" "}
-                      {KINDS[kind]}, {stateText(outcome).toLowerCase()}
+                      {copy ? storageOf(copy) : "A copy that is gone"}: {KINDS[kind]}, {stateText(outcome).toLowerCase()}
                       <div className="dim sm">
                         by {WHO[verified_by]}
                         {foundText(evidence)}

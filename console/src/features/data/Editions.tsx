@@ -17,7 +17,11 @@ export function Editions({ selected }: { selected: string | undefined }) {
     { key: "status", title: "Status", cell: (row) => <StateMark state={row.status} schema="EditionStatus" />, sort: (row) => row.status },
     { key: "datasets", title: "Datasets", align: "right", cell: (row) => row.dataset_ids.length, sort: (row) => row.dataset_ids.length },
     { key: "kind", title: "Kind", cell: (row) => <span className="dim">{KINDS[row.kind]}</span> },
-    { key: "doi", title: "DOI", cell: (row) => (row.external_id ? <code>{row.external_id}</code> : <span className="faint">{row.pending_external_id ? "requested" : "none"}</span>) },
+    {
+      key: "doi",
+      title: "DOI",
+      cell: (row) => (row.external_id ? <code>{row.external_id}</code> : <span className="faint">{row.pending_external_id ? "requested" : "none"}</span>),
+    },
     { key: "created", title: "Registered", cell: (row) => <Timestamp at={row.created_at} />, sort: (row) => row.created_at },
   ];
   return (

@@ -12,7 +12,7 @@ type Graphed = Answer<"get_provenance">;
 type Direction = Words["WalkDirection"];
 
 const KINDS: readonly Kind[] = ["Dataset", "Run", "Subject", "Asset", "CalibrationRevision", "Edition"];
-/** More boxes of one kind beside the same object are shown as one. */
+/** More boxes of one kind next to the same object are shown as one. */
 const MOST_SIBLINGS = 40;
 
 /** Show what an object came of, and what came of it. */
@@ -23,11 +23,7 @@ export default function Lineage({ kind, id }: { kind: string | undefined; id: st
   const shownId = known && id ? id : newest.data?.items[0]?.dataset_id;
   const [direction, setDirection] = useState<Direction>("both");
   const [depth, setDepth] = useState(3);
-  const provenance = useRead(
-    "get_provenance",
-    { kind: shownKind, id: shownId ?? "", direction, depth },
-    { when: shownId !== undefined, keep: true },
-  );
+  const provenance = useRead("get_provenance", { kind: shownKind, id: shownId ?? "", direction, depth }, { when: shownId !== undefined, keep: true });
   const pick = usePick();
   const go = useGo();
   const field = useId();
@@ -113,7 +109,7 @@ function Drawn({ data }: { data: Graphed }) {
 /** Return the boxes and lines of a graph, with many siblings of one kind as one box. */
 export function collapsed({ nodes, edges, id: focus }: Pick<Graphed, "nodes" | "edges" | "id">): { nodes: GraphNode[]; edges: GraphEdge[] } {
   const depths = new Map(nodes.map((node) => [node.id, node.depth]));
-  // The relation is told from the later object; the picture runs from the earlier to the later one.
+  // The relation is stated from the later object; the picture runs from the earlier to the later one.
   const drawn = edges.map(({ from, to, relation }) => {
     const isForward = (depths.get(from) ?? 0) < (depths.get(to) ?? 0);
     return isForward ? { from, to, relation: words(relation) } : { from: to, to: from, relation: BACK[relation] };
@@ -121,8 +117,8 @@ export function collapsed({ nodes, edges, id: focus }: Pick<Graphed, "nodes" | "
   const siblings = new Map<string, string[]>();
   for (const { id, kind, depth } of nodes) {
     if (id === focus) continue;
-    const beside = drawn.flatMap(({ from, to }) => (from === id ? [`>${to}`] : to === id ? [`<${from}`] : []));
-    const key = [kind, depth, ...beside.sort()].join(" ");
+    const neighbours = drawn.flatMap(({ from, to }) => (from === id ? [`>${to}`] : to === id ? [`<${from}`] : []));
+    const key = [kind, depth, ...neighbours.sort()].join(" ");
     siblings.set(key, [...(siblings.get(key) ?? []), id]);
   }
   const groupOf = new Map<string, string>();
@@ -153,7 +149,7 @@ export function collapsed({ nodes, edges, id: focus }: Pick<Graphed, "nodes" | "
 const words = (relation: string) => relation.replaceAll("_", " ");
 const ONE: Record<Kind, string> = { Dataset: "dataset", Run: "run", Subject: "subject", Asset: "asset", CalibrationRevision: "calibration", Edition: "edition" };
 const MANY: Record<Kind, string> = { ...ONE, CalibrationRevision: "calibration revision" };
-/** Each relation told from the earlier object. */
+/** Each relation stated from the earlier object. */
 const BACK: Record<Words["ProvenanceRelation"], string> = {
   derived_from: "is the source of",
   produced_by: "produced",

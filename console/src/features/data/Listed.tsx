@@ -22,7 +22,7 @@ interface Props<T> {
   children: (id: string) => ReactNode;
 }
 
-/** Show a list of objects, and beside it the chosen one; without a choice, the first. */
+/** Show a list of objects, and next to it the chosen one; without a choice, the first. */
 export function Listed<T>({ title, read, operation, create, kind, columns, idOf, selected, none, more, children }: Props<T>) {
   const go = useGo();
   const items = read.data?.items ?? [];

@@ -15,14 +15,10 @@ export function tabOf(kind: string | undefined, named: string | undefined): Tab 
 }
 
 /** Return what stays in the address from one part to another, with the part. */
-export const searchFor = (tab?: Tab) => (before: Record<string, unknown>) =>
-  ({ unit: before.unit, as_of: before.as_of, ...(tab && { tab }) }) as never;
+export const searchFor = (tab?: Tab) => (before: Record<string, unknown>) => ({ unit: before.unit, as_of: before.as_of, ...(tab && { tab }) }) as never;
 
 /** Return a function that opens an object of the Data screen and keeps the viewed time. */
 export function useGo(): (kind: string, id: string, tab?: Tab) => void {
   const navigate = useNavigate();
-  return useCallback(
-    (kind, id, tab) => void navigate({ to: `/data/${kind}/${id}`, search: searchFor(tab) } as never),
-    [navigate],
-  );
+  return useCallback((kind, id, tab) => void navigate({ to: `/data/${kind}/${id}`, search: searchFor(tab) } as never), [navigate]);
 }

@@ -1,6 +1,6 @@
 /** Calibrated values as people write them. */
 import type { Shape, Words } from "../../api";
-import { fieldLabel, number } from "../../text";
+import { fieldLabel, number, plainText } from "../../text";
 
 type Values = Record<string, unknown>;
 
@@ -17,17 +17,14 @@ const UNITS: Record<Words["Quantity"], string> = {
 };
 const POINTS: Record<string, string> = { energy: "keV", load: "kg" };
 
-const told = (value: unknown) =>
-  typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value);
-
 /** «1024.6 px»; a quantity of several numbers names each. */
 export function valueText(quantity: Words["Quantity"], value: Values): string {
   const { uncertainty, ...rest } = value;
   const entries = Object.entries(rest).filter(([, each]) => each !== null && each !== undefined);
   const numbers = entries.filter(([, each]) => typeof each === "number");
-  const others = entries.filter(([, each]) => typeof each !== "number").map(([name, each]) => `${fieldLabel(name).toLowerCase()} ${told(each)}`);
+  const others = entries.filter(([, each]) => typeof each !== "number").map(([name, each]) => `${fieldLabel(name).toLowerCase()} ${plainText(each)}`);
   const unit = UNITS[quantity];
-  const parts = numbers.map(([name, each]) => `${numbers.length > 1 ? `${fieldLabel(name).toLowerCase()} ` : ""}${told(each)} ${unit}`);
+  const parts = numbers.map(([name, each]) => `${numbers.length > 1 ? `${fieldLabel(name).toLowerCase()} ` : ""}${plainText(each)} ${unit}`);
   return [...parts, ...others].join(", ");
 }
 
@@ -40,7 +37,7 @@ export function uncertaintyText(value: Values): string {
 export function pointText(point: Values): string {
   return Object.entries(point)
     .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => (POINTS[name] ? `${told(value)} ${POINTS[name]}` : told(value)))
+    .map(([name, value]) => (POINTS[name] ? `${plainText(value)} ${POINTS[name]}` : plainText(value)))
     .join(", ");
 }
 

@@ -23,9 +23,11 @@ export function AgentCard({ id }: { id: string }) {
       footer={
         agent && (
           <>
-            {commandsFrom("Agent", states).filter((each) => !isFinal(each)).map((operation) => (
-              <OperationButton key={operation} operation={operation} about={about} name={agent.name} etag={read.etag} />
-            ))}
+            {commandsFrom("Agent", states)
+              .filter((each) => !isFinal(each))
+              .map((operation) => (
+                <OperationButton key={operation} operation={operation} about={about} name={agent.name} etag={read.etag} />
+              ))}
             <Popover
               label="Tools and budget"
               align="right"

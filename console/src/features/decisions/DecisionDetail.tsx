@@ -1,9 +1,9 @@
 import { OperationButton } from "../../actions";
 import { namesIn, useRead } from "../../api";
 import { fieldLabel, stateText } from "../../text";
-import { Icon, Loaded, ObjectName, Panel, Timestamp } from "../../ui";
+import { Icon, Loaded, ObjectName, Pair, Panel, Timestamp } from "../../ui";
 import { Reasoning } from "./Reasoning";
-import { decisionTitle, shownValue } from "./words";
+import { decisionTitle, ShownValue } from "./words";
 
 /** Ids are never shown; a text that contains one has no words for people. */
 const hasIdInside = (value: unknown) => typeof value === "string" && value.length > 36 && /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.test(value);
@@ -63,12 +63,13 @@ export function DecisionDetail({ id }: { id: string }) {
                   Inputs
                 </h3>
                 <dl className="kv">
-                  {Object.entries(shown.inputs).filter(([, value]) => !hasIdInside(value)).map(([name, value]) => (
-                    <div key={name} className="pair">
-                      <dt>{fieldLabel(name)}</dt>
-                      <dd>{isMoment(value) ? <Timestamp at={value} /> : shownValue(value, namesIn(shown))}</dd>
-                    </div>
-                  ))}
+                  {Object.entries(shown.inputs)
+                    .filter(([, value]) => !hasIdInside(value))
+                    .map(([name, value]) => (
+                      <Pair key={name} label={fieldLabel(name)}>
+                        {isMoment(value) ? <Timestamp at={value} /> : <ShownValue value={value} names={namesIn(shown)} />}
+                      </Pair>
+                    ))}
                 </dl>
               </div>
             )}

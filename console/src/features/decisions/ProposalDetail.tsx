@@ -3,10 +3,10 @@ import { isOperation, OperationButton, OperationSheet, Remedies } from "../../ac
 import { namesIn, Problem, routes, useRead, type Answer, type CommandName, type DryRunAnswer, type Names } from "../../api";
 import { useMe } from "../../auth";
 import { useFeed } from "../../feed";
-import { fieldLabel, number, operationOn, operationTitle, unitSymbol } from "../../text";
+import { fieldLabel, operationOn, operationTitle, plainText, unitSymbol } from "../../text";
 import { Callout, Countdown, DryRun, Icon, Loaded, ObjectName, Panel, Refusal, StateMark, Timestamp, type Values } from "../../ui";
 import { ReasoningOf } from "./Reasoning";
-import { shownValue } from "./words";
+import { ShownValue } from "./words";
 
 type Proposal = Answer<"get_proposal">;
 /** Show one proposal as the form it would fill, with its reasons and what an approval would write now. */
@@ -109,10 +109,16 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
             <div key={name} className={isChanged(name) ? "changed" : ""}>
               <dt>
                 {fieldLabel(name)}
-                {!isChanged(name) ? (name in before ? `, ${plan.data ? "plan default" : "unchanged"}` : "") : before[name] === undefined ? ", given" : `, ${holder} ${told(before[name])}`}
+                {!isChanged(name)
+                  ? name in before
+                    ? `, ${plan.data ? "plan default" : "unchanged"}`
+                    : ""
+                  : before[name] === undefined
+                    ? ", given"
+                    : `, ${holder} ${plainText(before[name])}`}
               </dt>
               <dd>
-                {shownValue(value, names)} <span className="sm">{unit}</span>
+                <ShownValue value={value} names={names} /> <span className="sm">{unit}</span>
               </dd>
             </div>
           );
@@ -120,7 +126,9 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
         {plain.map(([name, value]) => (
           <div key={name}>
             <dt>{fieldLabel(name)}</dt>
-            <dd className="text">{shownValue(value, names)}</dd>
+            <dd className="text">
+              <ShownValue value={value} names={names} />
+            </dd>
           </div>
         ))}
       </dl>
@@ -130,8 +138,6 @@ function Given({ proposal, names }: { proposal: Proposal; names: Names }) {
 
 const isParameters = (name: string, value: unknown) => name.includes("parameters") && typeof value === "object" && value !== null && !Array.isArray(value);
 
-const told = (value: unknown) => (typeof value === "number" ? number(value) : typeof value === "string" ? value : JSON.stringify(value));
-
 /** Show what an approval would write at this moment, or why it would be refused. */
 function Now({ proposal, at = 0 }: { proposal: Proposal; at?: number | undefined }) {
   const { now } = proposal;
@@ -140,7 +146,12 @@ function Now({ proposal, at = 0 }: { proposal: Proposal; at?: number | undefined
   if (now.refusal) {
     const problem = new Problem(Number(now.refusal.status ?? 409), now.refusal);
     return (
-      <Refusal problem={problem} at={at} isDryRun remedies={(operations, fact) => <Remedies operations={operations.filter(isOperation)} fact={fact} values={proposal.arguments} />} />
+      <Refusal
+        problem={problem}
+        at={at}
+        isDryRun
+        remedies={(operations, fact) => <Remedies operations={operations.filter(isOperation)} fact={fact} values={proposal.arguments} />}
+      />
     );
   }
   if (now.events) return <DryRun answer={{ events: now.events as unknown as DryRunAnswer["events"] }} at={at} />;

@@ -77,7 +77,15 @@ export default function Decisions({ id }: ScreenProps) {
             note: (
               <>
                 {nameOf(namesIn(proposals.data), each.proposed_by)} ·{" "}
-                {each.open ? <>expires in <Countdown until={each.expires_at} /></> : each.status === "Open" ? "expired" : each.status.toLowerCase()}
+                {each.open ? (
+                  <>
+                    expires in <Countdown until={each.expires_at} />
+                  </>
+                ) : each.status === "Open" ? (
+                  "expired"
+                ) : (
+                  each.status.toLowerCase()
+                )}
               </>
             ),
             open: () => open(`/proposals/${each.proposal_id}`),
@@ -209,7 +217,14 @@ function Work({ id }: { id: string }) {
               { key: "at", title: "Time", cell: ({ created_at }) => <Timestamp at={created_at} /> },
               { key: "what", title: "Decision", cell: (each) => <b className="b">{decisionTitle(each)}</b> },
               { key: "sure", title: "Confidence", cell: ({ confidence }) => confidence ?? <span className="faint">none</span>, sort: ({ confidence }) => confidence },
-              { key: "rated", title: "Ratings", cell: ({ ratings }) => Object.values(ratings).map(({ rating }) => rating).join(", ") || <span className="faint">none</span> },
+              {
+                key: "rated",
+                title: "Ratings",
+                cell: ({ ratings }) =>
+                  Object.values(ratings)
+                    .map(({ rating }) => rating)
+                    .join(", ") || <span className="faint">none</span>,
+              },
             ]}
           />
         )}

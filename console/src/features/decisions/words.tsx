@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import type { Names } from "../../api";
 import { fieldLabel, number, stateText } from "../../text";
 import { ObjectName } from "../../ui";
@@ -10,30 +9,26 @@ export function decisionTitle({ context, choice }: { context: string; choice: st
   return `${stateText(context)}: ${stateText(choice).toLowerCase()}`;
 }
 
-/** Return a value of a command or of a decision as people read it. */
-export function shownValue(value: unknown, names: Names): ReactNode {
-  if (typeof value === "number") return number(value);
-  if (typeof value === "string") return UUID.test(value) ? <ObjectName id={value} names={names} plain /> : value;
-  if (Array.isArray(value)) {
-    const items = value as unknown[];
-    if (items.length === 0) return "none";
-    return items.map((each, index) => (
-      <span key={index}>
-        {index > 0 && ", "}
-        {shownValue(each, names)}
-      </span>
-    ));
-  }
-  if (typeof value === "object" && value !== null)
-    return Object.entries(value)
-      .filter(([, each]) => !isNothing(each, names))
-      .map(([field, each], index) => (
-        <span key={field}>
+/** Show a value of a command or of a decision as people read it. */
+export function ShownValue({ value, names }: { value: unknown; names: Names }) {
+  if (typeof value === "number") return <>{number(value)}</>;
+  if (typeof value === "string") return UUID.test(value) ? <ObjectName id={value} names={names} plain /> : <>{value}</>;
+  if (typeof value !== "object" || value === null) return <>{JSON.stringify(value)}</>;
+  if (Array.isArray(value) && value.length === 0) return <>none</>;
+  const parts = Array.isArray(value)
+    ? (value as unknown[]).map((each) => ["", each] as const)
+    : Object.entries(value).flatMap(([field, each]: [string, unknown]) => (isNothing(each, names) ? [] : [[`${fieldLabel(field).toLowerCase()} `, each] as const]));
+  return (
+    <>
+      {parts.map(([label, each], index) => (
+        <span key={index}>
           {index > 0 && ", "}
-          {fieldLabel(field).toLowerCase()} {shownValue(each, names)}
+          {label}
+          <ShownValue value={each} names={names} />
         </span>
-      ));
-  return JSON.stringify(value);
+      ))}
+    </>
+  );
 }
 
 /** Whether a value within another one says nothing to people: no value, or the id of something without a name. */

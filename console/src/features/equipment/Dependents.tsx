@@ -119,4 +119,3 @@ function Dep<T>({ read, icon, one, many = `${one}s`, none, children }: DepProps<
     </div>
   );
 }
-

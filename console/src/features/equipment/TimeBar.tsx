@@ -173,4 +173,3 @@ function marksOf(from: number, to: number): number[] {
   for (let mark = Math.ceil(from / step) * step; mark <= to; mark += step) marks.push(mark);
   return marks;
 }
-

@@ -13,7 +13,6 @@ import "./equipment.css";
 import { TimeBar } from "./TimeBar";
 
 type Tree = Answer<"get_asset_tree">;
-export type TreeNode = Tree["nodes"][number];
 
 export default function Equipment({ id }: ScreenProps) {
   const { unitId } = useBeamline();
@@ -22,10 +21,7 @@ export default function Equipment({ id }: ScreenProps) {
   const { asOf } = useAsOf();
   const selected = id ?? unitId;
   // The viewed time stays the same from one asset to the next.
-  const select = useCallback(
-    (asset: string) => void navigate({ to: `/equipment/${asset}`, replace: true, search: (before: object) => before } as never),
-    [navigate],
-  );
+  const select = useCallback((asset: string) => void navigate({ to: `/equipment/${asset}`, replace: true, search: (before: object) => before } as never), [navigate]);
   const nodes = useMemo(() => new Map((tree.data?.nodes ?? []).map((node) => [node.id, node])), [tree.data]);
   if (!unitId)
     return (

@@ -8,7 +8,7 @@ export interface Period {
   to: string;
 }
 
-/** Return the last hours, to the end of the current hour: the view is read anew by events, not by the clock. */
+/** Return the last hours, to the end of the current hour: the view is read again by events, not by the clock. */
 export function lastHours(hours: number, now: number): Period {
   const end = Math.ceil(now / HOUR) * HOUR;
   return { from: new Date(end - HOUR * (hours + 1)).toISOString(), to: new Date(end).toISOString() };

@@ -4,18 +4,7 @@ import { namesIn, useRead, type Names, type QueryName } from "../../api";
 import { useCatalogue } from "../../api/useCatalogue";
 import { usePick } from "../../actions";
 import { fieldLabel, kindOfField } from "../../text";
-import {
-  ActionButton,
-  CopyButton,
-  DataTable,
-  Failure,
-  ObjectName,
-  SchemaForm,
-  Skeleton,
-  StateMark,
-  Timestamp,
-  type Values,
-} from "../../ui";
+import { ActionButton, CopyButton, DataTable, Failure, ObjectName, Pair, SchemaForm, Skeleton, StateMark, Timestamp, type Values } from "../../ui";
 
 /** Parameters that the console gives by itself. */
 const OWN = ["names", "min_token", "as_of"];
@@ -38,21 +27,9 @@ export function QueryForm({ operation, initial }: { operation: QueryName; initia
   const ask = () => (JSON.stringify(asked) === JSON.stringify(values) ? read.again() : setAsked(values));
   return (
     <div className="query">
-      <SchemaForm
-        fields={fields}
-        required={required}
-        schemas={schemas}
-        values={values}
-        change={setValues}
-        pick={pick}
-        hidden={OWN}
-      />
+      <SchemaForm fields={fields} required={required} schemas={schemas} values={values} change={setValues} pick={pick} hidden={OWN} />
       <div className="row wrap">
-        <ActionButton
-          look="main"
-          press={ask}
-          reason={missing.length > 0 ? `Missing: ${missing.map(fieldLabel).join(", ")}` : undefined}
-        >
+        <ActionButton look="main" press={ask} reason={missing.length > 0 ? `Missing: ${missing.map(fieldLabel).join(", ")}` : undefined}>
           Read
         </ActionButton>
         <CopyButton text={lineOf(commandLine, values)}>Copy command line</CopyButton>
@@ -85,12 +62,9 @@ function Shown({ answer, names }: { answer: Row; names: Names }) {
       {Object.entries(answer)
         .filter(([field]) => !field.startsWith("names"))
         .map(([field, value]) => (
-          <div key={field} className="pair">
-            <dt>{fieldLabel(field)}</dt>
-            <dd>
-              <Value field={field} value={value} names={names} />
-            </dd>
-          </div>
+          <Pair key={field} label={fieldLabel(field)}>
+            <Value field={field} value={value} names={names} />
+          </Pair>
         ))}
     </dl>
   );
@@ -133,6 +107,6 @@ function Value({ field, value, names }: { field: string; value: unknown; names: 
     if (/status|lifecycle|condition|outcome|verdict/.test(field)) return <StateMark state={value} />;
     return <span className="cut-text">{value}</span>;
   }
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value === "number" || typeof value === "boolean") return <>{String(value)}</>;
   return <code className="cut-text">{JSON.stringify(value)}</code>;
 }

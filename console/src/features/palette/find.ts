@@ -14,7 +14,11 @@ export interface FoundOperation {
 const RANK: Record<Verdict, number> = { permitted: 0, unknown: 0, proposable: 1, denied: 2 };
 const MOST = 40;
 
-const wordsOf = (text: string): string[] => text.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+const wordsOf = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
 
 /** Return how well an operation fits the words: 0 when one of them is missing. */
 export function fit(words: readonly string[], title: string, name: string, summary: string): number {
@@ -33,11 +37,7 @@ export function fit(words: readonly string[], title: string, name: string, summa
 }
 
 /** Return the operations that fit a text, permitted ones first. */
-export function findOperations(
-  catalogue: Catalogue,
-  text: string,
-  verdictOf: (name: OperationName) => Verdict,
-): FoundOperation[] {
+export function findOperations(catalogue: Catalogue, text: string, verdictOf: (name: OperationName) => Verdict): FoundOperation[] {
   const words = wordsOf(text);
   if (words.length === 0) return [];
   return (Object.entries(catalogue.operations) as [OperationName, Described][])

@@ -28,9 +28,7 @@ export function useObjectsInView(): readonly ObjectInView[] {
           const id = field ? parameters[field] : undefined;
           const name = reading?.answer?.name;
           if (!field || typeof id !== "string" || typeof name !== "string") return [];
-          const states = Object.fromEntries(
-            Object.entries(reading?.answer ?? {}).filter((each): each is [string, string] => typeof each[1] === "string"),
-          );
+          const states = Object.fromEntries(Object.entries(reading?.answer ?? {}).filter((each): each is [string, string] => typeof each[1] === "string"));
           return [{ kind: route.aggregate, id, name, field, etag: reading?.etag, states }];
         }),
     [queries],

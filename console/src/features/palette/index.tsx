@@ -1,7 +1,7 @@
 /** The command palette: finds and runs any operation. */
 import { useQuery } from "@tanstack/react-query";
 import { Suspense, useDeferredValue, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
-import { useOperationForm, usePick } from "../../actions";
+import { OperationForm, usePick } from "../../actions";
 import { routes, type CommandName, type OperationName, type QueryName } from "../../api";
 import { useCatalogue } from "../../api/useCatalogue";
 import { useMay } from "../../auth";
@@ -128,7 +128,11 @@ function Content({ request, leave }: { request: PaletteRequest; leave: () => voi
             </div>
           </div>
         ))}
-        {entries.length === 0 && <p role="presentation" className="dim nothing">{text ? "Nothing was found." : "Type a word, such as «start»."}</p>}
+        {entries.length === 0 && (
+          <p role="presentation" className="dim nothing">
+            {text ? "Nothing was found." : "Type a word, such as «start»."}
+          </p>
+        )}
       </div>
       {chosen?.operation ? (
         <Work key={`${chosen.key} ${chosen.name ?? ""}`} entry={chosen} initial={request.operation === chosen.operation ? (request.values ?? {}) : {}} leave={leave} />
@@ -181,35 +185,31 @@ function Work({ entry, initial, leave }: WorkProps) {
 
 function CommandWork({ entry, initial, leave }: WorkProps) {
   const operation = entry.operation as CommandName;
-  const { body, footer, confirm, state, repeat } = useOperationForm({
-    operation,
-    initial,
-    ...(entry.about && { about: entry.about }),
-    name: entry.name,
-    etag: entry.etag,
-    done: leave,
-  });
   return (
-    <>
-      <div
-        className="work"
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && event.ctrlKey) confirm();
-        }}
-      >
-        <Head operation={operation} />
-        {body}
-      </div>
-      <footer>
-        <KeyHints />
-        {(state.phase === "accepted" || state.phase === "refused") && (
-          <ActionButton size="small" icon="back" press={repeat}>
-            Repeat dry run
-          </ActionButton>
-        )}
-        {footer}
-      </footer>
-    </>
+    <OperationForm operation={operation} initial={initial} {...(entry.about && { about: entry.about })} name={entry.name} etag={entry.etag} done={leave}>
+      {({ body, footer, confirm, state, repeat }) => (
+        <>
+          <div
+            className="work"
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && event.ctrlKey) confirm();
+            }}
+          >
+            <Head operation={operation} />
+            {body}
+          </div>
+          <footer>
+            <KeyHints />
+            {(state.phase === "accepted" || state.phase === "refused") && (
+              <ActionButton size="small" icon="back" press={repeat}>
+                Repeat dry run
+              </ActionButton>
+            )}
+            {footer}
+          </footer>
+        </>
+      )}
+    </OperationForm>
   );
 }
 
@@ -245,17 +245,15 @@ function useEntries(text: string): readonly Entry[] {
   });
   return useMemo(() => {
     const found = findOperations(catalogue, words, (name) => may(name).verdict);
-    const operations = found.slice(0, MOST_FOUND).map(
-      ({ name, described, title, verdict }): Entry => ({
-        key: name,
-        group: "",
-        icon: described.isCommand ? (KIND_ICONS[described.aggregate] ?? "progress") : "search",
-        title,
-        note: verdict === "denied" ? "Not permitted on this surface" : verdict === "proposable" ? "Needs approval" : described.summary,
-        isDenied: verdict === "denied",
-        operation: name,
-      }),
-    );
+    const operations = found.slice(0, MOST_FOUND).map(({ name, described, title, verdict }): Entry => ({
+      key: name,
+      group: "",
+      icon: described.isCommand ? (KIND_ICONS[described.aggregate] ?? "progress") : "search",
+      title,
+      note: verdict === "denied" ? "Not permitted on this surface" : verdict === "proposable" ? "Needs approval" : described.summary,
+      isDenied: verdict === "denied",
+      operation: name,
+    }));
     const onObjects = inView.flatMap(({ kind, id, name, field, etag, states }) =>
       found
         .filter(({ described }) => described.aggregate === kind && described.isCommand && described.path.includes(`{${field}}`))
@@ -281,9 +279,15 @@ function useEntries(text: string): readonly Entry[] {
       const note = status ? `${kind.toLowerCase()}, ${stateText(status).toLowerCase()}` : kind.toLowerCase();
       return path ? [{ key: id, group: "Go to", icon: KIND_ICONS[kind] ?? "document", title: name, note, path }] : [];
     });
-    const screens = SCREENS.filter(({ name }) => !words || fit([words.toLowerCase()], name, name, "") > 0).map(
-      ({ name, path, key, icon }): Entry => ({ key: path, group: "Go to", icon, title: name, note: "", hint: `G ${key}`, path }),
-    );
+    const screens = SCREENS.filter(({ name }) => !words || fit([words.toLowerCase()], name, name, "") > 0).map(({ name, path, key, icon }): Entry => ({
+      key: path,
+      group: "Go to",
+      icon,
+      title: name,
+      note: "",
+      hint: `G ${key}`,
+      path,
+    }));
     return [...operations, ...onObjects, ...places, ...screens];
   }, [catalogue, inView, may, objects.data, words]);
 }

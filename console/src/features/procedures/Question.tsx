@@ -1,16 +1,16 @@
 /** The question about steps whose outcome the service cannot know. No answer is preselected. */
 import { Suspense, useMemo, useState } from "react";
-import { useRead, type Answer, type CommandName } from "../../api";
-import { useOperationForm } from "../../actions";
+import { useRead, type CommandName } from "../../api";
+import { OperationForm } from "../../actions";
 import { useMay } from "../../auth";
 import { length, useNow, useZone } from "../../time";
 import { Icon, Skeleton } from "../../ui";
-import { addressOf, questionOf, stepText, valueText, type Activity, type RecipeStep } from "./steps";
+import { addressOf, questionOf, stepText, valueText, type Activity, type Procedure, type RecipeStep } from "./steps";
 
 type Choice = "skip" | "redo" | "wait";
 
 interface Props {
-  procedure: Answer<"get_procedure">;
+  procedure: Procedure;
   etag: string | undefined;
   /** The command that continues the conduct, as the service names it. */
   operation: CommandName;
@@ -75,10 +75,26 @@ export function Question({ procedure, etag, operation, endedAt, asked, steps, la
       <div className="sec stack">
         {isDecided ? (
           <Suspense fallback={<Skeleton what="the form" />}>
-            <Decided operation={operation} about={about} name={procedure.name} etag={etag} confirmText={confirmTextOf(about.skip_step_indexes, about.redo_step_indexes)} />
+            <OperationForm
+              operation={operation}
+              about={about}
+              name={procedure.name}
+              etag={etag}
+              confirmText={confirmTextOf(about.skip_step_indexes, about.redo_step_indexes)}
+              isBare
+            >
+              {({ body, footer }) => (
+                <>
+                  {body}
+                  <div className="row wrap">{footer}</div>
+                </>
+              )}
+            </OperationForm>
           </Suspense>
         ) : (
-          <p className="dim sm">{reason ?? (asked.length > 1 ? "Answer for every step. Then the dry run shows what follows." : "Choose an answer. Then the dry run shows what follows.")}</p>
+          <p className="dim sm">
+            {reason ?? (asked.length > 1 ? "Answer for every step. Then the dry run shows what follows." : "Choose an answer. Then the dry run shows what follows.")}
+          </p>
         )}
       </div>
     </section>
@@ -146,17 +162,6 @@ function Asked({ index, step, next, sent, reading, choice, choose }: AskedProps)
           ))}
         </fieldset>
       </div>
-    </>
-  );
-}
-
-/** The dry run of the continuing command, and its button. */
-function Decided(form: { operation: CommandName; about: Record<string, unknown>; name: string; etag: string | undefined; confirmText: string }) {
-  const { body, footer } = useOperationForm({ ...form, isBare: true });
-  return (
-    <>
-      {body}
-      <div className="row wrap">{footer}</div>
     </>
   );
 }

@@ -4,7 +4,9 @@ import { stateText, type Mark } from "../../text";
 import { number } from "../../text/units";
 import type { Step } from "../../ui";
 
-export type RecipeStep = NonNullable<Answer<"get_procedure">["steps"]>[number];
+export type Procedure = Answer<"get_procedure">;
+export type Conduct = Answer<"get_conduct">;
+export type RecipeStep = NonNullable<Procedure["steps"]>[number];
 export type Activity = Shape<"Activity">;
 
 /** Return a value of a step: a literal, or where the value comes from. */
@@ -23,8 +25,7 @@ const argumentsText = (values: Record<string, unknown>) =>
     .map(([name, value]) => `${name.replaceAll("_", " ")} ${valueText(value)}`)
     .join(", ");
 
-const withArguments = (name: string, values: Record<string, unknown>) =>
-  Object.keys(values).length > 0 ? `${stateText(name)}: ${argumentsText(values)}` : stateText(name);
+const withArguments = (name: string, values: Record<string, unknown>) => (Object.keys(values).length > 0 ? `${stateText(name)}: ${argumentsText(values)}` : stateText(name));
 
 /** Return what a step does. */
 export function stepText(step: RecipeStep): string {
@@ -35,10 +36,7 @@ export function stepText(step: RecipeStep): string {
       return withArguments(step.name, step.params);
     case "check": {
       const { criterion } = step;
-      const what =
-        criterion.kind === "equals"
-          ? `Equals ${valueText(criterion.expected)}`
-          : `Within ${number(criterion.tolerance)} of ${valueText(criterion.expected)}`;
+      const what = criterion.kind === "equals" ? `Equals ${valueText(criterion.expected)}` : `Within ${number(criterion.tolerance)} of ${valueText(criterion.expected)}`;
       return step.wait > 0 ? `${what}, waits up to ${number(step.wait)} s` : what;
     }
     case "capture":
@@ -83,13 +81,12 @@ const MARKS: Record<Activity["stage"], Mark> = {
 export function lastOf(activities: readonly Activity[], phase: "Steps" | "Closing"): Map<number, Activity> {
   const last = new Map<number, Activity>();
   for (const activity of activities)
-    if (activity.phase === phase && activity.step_index !== null && (last.get(activity.step_index)?.sequence ?? -1) < activity.sequence)
-      last.set(activity.step_index, activity);
+    if (activity.phase === phase && activity.step_index !== null && (last.get(activity.step_index)?.sequence ?? -1) < activity.sequence) last.set(activity.step_index, activity);
   return last;
 }
 
 /** Return the iteration whose steps are shown: the open one, or the last; undefined when nothing is repeated. */
-export function iterationShown({ iteration_count: count, current_iteration_index: current }: Pick<Answer<"get_procedure">, "iteration_count" | "current_iteration_index">): number | undefined {
+export function iterationShown({ iteration_count: count, current_iteration_index: current }: Pick<Procedure, "iteration_count" | "current_iteration_index">): number | undefined {
   // The service counts iterations from 1.
   return current ?? (count > 0 ? count : undefined);
 }

@@ -50,7 +50,7 @@ function Item({ icon, end, under, children }: { icon: IconName; end?: ReactNode;
 const NO_ITEMS = (what: string) => <p className="dim sm">{what}</p>;
 
 /** Return a value of a parameter as a person writes it. */
-function told(value: unknown, unit?: string): string {
+function written(value: unknown, unit?: string): string {
   if (typeof value === "number") return quantity(value, unit);
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return unit ? `${text} ${unitSymbol(unit)}` : text;
@@ -77,7 +77,7 @@ export function ParameterChanges({ run, method, patch }: { run: Run; method: Met
           <tr key={name}>
             <th scope="row">{name}</th>
             <td className="r">
-              <del className="was">{name in now ? told(now[name], units[name]) : "none"}</del> <b className="b">{value === null ? "removed" : told(value, units[name])}</b>
+              <del className="was">{name in now ? written(now[name], units[name]) : "none"}</del> <b className="b">{value === null ? "removed" : written(value, units[name])}</b>
             </td>
           </tr>
         ))}
@@ -105,7 +105,7 @@ function Parameters({ run, method }: { run: Run; method: Answer<"get_method"> | 
                 <tr key={name}>
                   <th scope="row">{name}</th>
                   <td className="r">
-                    {!isPlanned && name in defaults && <del className="was">{told(defaults[name])}</del>} <b className="b">{told(value, units[name])}</b>
+                    {!isPlanned && name in defaults && <del className="was">{written(defaults[name])}</del>} <b className="b">{written(value, units[name])}</b>
                   </td>
                   <td className="xs r dim">{plan.data ? (isPlanned ? "plan" : isSame(overrides[name], value) ? "override" : "adjusted") : ""}</td>
                 </tr>
@@ -159,9 +159,9 @@ function Calibration({ id }: { id: string }) {
 /** Return a small object as words: «energy 25, optics 5x»; an uncertainty follows its value. */
 function plainly({ uncertainty, ...value }: Record<string, unknown>): string {
   const text = Object.entries(value)
-    .map(([name, each]) => `${name.replaceAll("_", " ")} ${told(each)}`)
+    .map(([name, each]) => `${name.replaceAll("_", " ")} ${written(each)}`)
     .join(", ");
-  return uncertainty === undefined || uncertainty === null ? text : `${text} ± ${told(uncertainty)}`;
+  return uncertainty === undefined || uncertainty === null ? text : `${text} ± ${written(uncertainty)}`;
 }
 
 function Cautions({ run }: { run: Run }) {

@@ -83,6 +83,6 @@ function Campaigns() {
 function progressText(states: readonly (string | null | undefined)[]): string {
   const counts = new Map<string, number>();
   for (const state of states) if (state) counts.set(state, (counts.get(state) ?? 0) + 1);
-  const told = [...counts].map(([state, count]) => `${count} ${stateText(state).toLowerCase()}`).join(", ");
-  return told ? `${plural(states.length, "run")}: ${told}` : plural(states.length, "run");
+  const summary = [...counts].map(([state, count]) => `${count} ${stateText(state).toLowerCase()}`).join(", ");
+  return summary ? `${plural(states.length, "run")}: ${summary}` : plural(states.length, "run");
 }

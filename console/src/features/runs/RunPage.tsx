@@ -109,8 +109,8 @@ function Head({ run, etag, spans, events, names, method, lastAt }: HeadProps) {
           )}
         </div>
         <div className="sm">
-          Started <Timestamp at={run.created_at} /> {first && <>by {names[first.principal_id]?.name ?? "someone"}</>} ·{" "}
-          {run.ended_at ? "lasted" : "for"} {counter(until - Date.parse(run.created_at))}
+          Started <Timestamp at={run.created_at} /> {first && <>by {names[first.principal_id]?.name ?? "someone"}</>} · {run.ended_at ? "lasted" : "for"}{" "}
+          {counter(until - Date.parse(run.created_at))}
           {held >= 1000 && `, held ${counter(held)}`}
           {run.ended_at && last && ` · ended by ${names[last.principal_id]?.name ?? "someone"}`}
           {run.last_status_reason && ` · ${run.last_status_reason}`}

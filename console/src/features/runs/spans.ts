@@ -4,9 +4,7 @@ import { markOf, type StateSchema } from "../../text/states";
 import type { Span } from "../../ui";
 
 /** The state that each event leads to, as the service declares it. */
-const STATE_AFTER = new Map(
-  Object.values(routes).flatMap(({ moves = [] }) => moves.map(({ axis, event, to }) => [`${axis} ${event}`, to] as const)),
-);
+const STATE_AFTER = new Map(Object.values(routes).flatMap(({ moves = [] }) => moves.map(({ axis, event, to }) => [`${axis} ${event}`, to] as const)));
 
 /** An event of a history or of the feed. */
 export interface Happened {
@@ -22,8 +20,8 @@ export const happenedIn = ({ type, time, data }: FeedEvent): Happened => ({ type
 /** Return the state after an event, or undefined when the event changes none. */
 export function stateAfter({ type, data }: Pick<Happened, "type" | "data">, axis: string): string | undefined {
   // An event that may lead to several states contains the one it led to.
-  const told = data[`to_${axis}`];
-  return typeof told === "string" ? told : STATE_AFTER.get(`${axis} ${type}`);
+  const state = data[`to_${axis}`];
+  return typeof state === "string" ? state : STATE_AFTER.get(`${axis} ${type}`);
 }
 
 interface Beginning {

@@ -23,16 +23,21 @@ interface Asked {
 /** Return the lanes of what a run depends on, and whether events are left out. */
 export function useLanes({ run, supplyKinds, enclosureIds, until }: Asked): { lanes: Lane[]; isCut: boolean } {
   const begin = run.created_at;
-  const needed = useReads("list_supplies", supplyKinds.map((kind) => ({ kind, limit: 100 }))).flatMap(({ data }) => data?.items ?? []);
+  const needed = useReads(
+    "list_supplies",
+    supplyKinds.map((kind) => ({ kind, limit: 100 })),
+  ).flatMap(({ data }) => data?.items ?? []);
   const supplyIds = needed.map(({ supply_id }) => supply_id);
-  const supplies = useReads("get_supply", supplyIds.map((supply_id) => ({ supply_id, as_of: begin })));
-  const enclosures = useReads("get_enclosure", enclosureIds.map((enclosure_id) => ({ enclosure_id, as_of: begin })));
-  const ids = [...supplyIds, ...enclosureIds];
-  const read = useRead(
-    "list_events",
-    { stream_id: ids, since: begin, ...(run.ended_at && { until: run.ended_at }), limit: MOST_EVENTS },
-    { when: ids.length > 0, keep: true },
+  const supplies = useReads(
+    "get_supply",
+    supplyIds.map((supply_id) => ({ supply_id, as_of: begin })),
   );
+  const enclosures = useReads(
+    "get_enclosure",
+    enclosureIds.map((enclosure_id) => ({ enclosure_id, as_of: begin })),
+  );
+  const ids = [...supplyIds, ...enclosureIds];
+  const read = useRead("list_events", { stream_id: ids, since: begin, ...(run.ended_at && { until: run.ended_at }), limit: MOST_EVENTS }, { when: ids.length > 0, keep: true });
   const events = useMemo(() => read.data?.items ?? [], [read.data]);
 
   const laneOf = (id: string, name: string, state: string | undefined, axis: "status" | "permit_status"): Lane => ({

@@ -1,6 +1,6 @@
 /** Which reads an event makes outdated, from what each read declares that it is composed of. */
-import type { QueryName, RowTable, StreamType } from "../api/names";
-import routes from "../api/routes.json";
+import type { QueryName, RowTable, StreamType } from "./names";
+import routes from "./routes.json";
 
 type Read = { method: string; path: string; aggregate: string; composed_of?: string[] };
 const reads = Object.entries<Read>(routes).filter(([, route]) => route.method === "GET");
@@ -12,7 +12,7 @@ for (const [name, route] of reads) {
 }
 
 /**
- * What rows beside an object make outdated. Observations leave the board out: it is the most expensive read, and
+ * What rows added to an object make outdated. Observations leave the board out: it is the most expensive read, and
  * the progress of a run is the last value of a channel, which the summary has.
  */
 export const ROWS: Record<RowTable, readonly QueryName[]> = {
@@ -45,7 +45,9 @@ export function affectedBy(stream: StreamType): Set<string> {
 
 /** Return the reads that a command of an aggregate makes outdated, also where it adds rows and writes no event. */
 export function affectedByCommand(stream: StreamType): Set<string> {
-  const ofRows = Object.values(ROWS).flat().filter((read) => routes[read].aggregate === stream);
+  const ofRows = Object.values(ROWS)
+    .flat()
+    .filter((read) => routes[read].aggregate === stream);
   return new Set([...affectedBy(stream), ...ofRows]);
 }
 
