@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .catalogue import Entry, catalogue
-from .copies import verify_copies_command
-from .custody import custody_command
 from .events import events_command
-from .federation import federation_command
 from .finding import catalogue_command, find_command
 from .login import login_command, logout_command
 from .mcp import mcp_command
-from .scan_watch import watch_scans_command
+from .shared.words import NOUNS
+from .tools.copies import verify_copies_command
+from .tools.custody import custody_command
+from .tools.federation import federation_command
+from .tools.scan_watch import watch_scans_command
 from .verbs import StatusVerb, Verb, kebab
-from .words import NOUNS
 
 if TYPE_CHECKING:
     import httpx2
@@ -110,35 +110,37 @@ class CommandLine(Suggesting):
         for entry in catalogue().values():
             if entry.noun:
                 self._nouns.setdefault(entry.noun, []).append(entry)
-        self.params += [
-            click.Option(
-                ["--url"],
-                envvar="BEAMKEEP_URL",
-                help="Address of the service (default: $BEAMKEEP_URL, login).",
-            ),
-            click.Option(
-                ["--profile"],
-                envvar="BEAMKEEP_PROFILE",
-                default="default",
-                help="Login to use (default: $BEAMKEEP_PROFILE, else default).",
-            ),
-            click.Option(
-                ["--token-file"],
-                type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                help="File with the access token (default: $BEAMKEEP_TOKEN).",
-            ),
-            click.Option(
-                ["--surface-id"], help="Surface to call (default: the service's REST surface)."
-            ),
-            click.Option(
-                ["--version"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_version,
-                help="Print the versions and exit.",
-            ),
-        ]
+        self.params.extend(
+            [
+                click.Option(
+                    ["--url"],
+                    envvar="BEAMKEEP_URL",
+                    help="Address of the service (default: $BEAMKEEP_URL, login).",
+                ),
+                click.Option(
+                    ["--profile"],
+                    envvar="BEAMKEEP_PROFILE",
+                    default="default",
+                    help="Login to use (default: $BEAMKEEP_PROFILE, else default).",
+                ),
+                click.Option(
+                    ["--token-file"],
+                    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                    help="File with the access token (default: $BEAMKEEP_TOKEN).",
+                ),
+                click.Option(
+                    ["--surface-id"], help="Surface to call (default: the service's REST surface)."
+                ),
+                click.Option(
+                    ["--version"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_version,
+                    help="Print the versions and exit.",
+                ),
+            ]
+        )
         for command in (
             *(events_command(), find_command(), catalogue_command()),
             *(login_command(), logout_command(), completion_command()),
@@ -171,8 +173,8 @@ class CommandLine(Suggesting):
             formatter.write_text(", ".join(self._nouns))
         with formatter.section("Commands for a host of the service or of its files"):
             formatter.write_text(", ".join(sorted({*ON_HOSTS, *_added()})))
-        beside = sorted({*self.commands, *self._top} - ON_HOSTS)
-        rows = [(n, self._brief(ctx, n)) for n in beside if n != "catalogue"]
+        others = sorted({*self.commands, *self._top} - ON_HOSTS)
+        rows = [(n, self._brief(ctx, n)) for n in others if n != "catalogue"]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

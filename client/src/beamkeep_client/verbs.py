@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from .calling import ATTEMPTS, REFUSED, call, connect, refused, request_of
-from .catalogue import Entry, Field, catalogue
+from .calling import REFUSED, call, connect, refused
+from .catalogue import Entry, Field, catalogue, request_of
 from .following import ConductFollower, decide
-from .http import HttpClient, ServiceError
+from .http import ATTEMPTS, ServiceError
 from .layouts import LAYOUTS
-from .references import (
-    AmbiguousNameError,
-    Reference,
-    found,
-    unresolved,
-    with_ids,
-)
+from .parameters import JsonParameter, TimeParameter
+from .references import AmbiguousNameError, Reference, unresolved, with_ids
+from .synchronous.http import HttpClient
+from .synchronous.references import found
 from .terminal import printable, shortened, show, tail
-from .times import TimeParameter
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,23 +31,6 @@ SCALARS: Mapping[str, click.ParamType[Any]] = {
 ID_TEXT = re.compile(r'"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"')
 MOST_NAMED = 50
 FORMS = ("table", "wide", "json", "yaml", "name")
-
-
-class JsonParameter(click.ParamType[Any]):
-    """A parameter written as JSON; with `or_text`, what is not JSON is taken as a string."""
-
-    def __init__(self, or_text: bool = False) -> None:
-        self.name, self._or_text = "json", or_text
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value if self._or_text else self.fail("The value is not JSON.", param, ctx)
 
 
 def kebab(name: str) -> str:
@@ -135,8 +114,10 @@ FOR_ALL = (
 class Verb(click.Command):
     """The verb of one operation or question. Its options are made when it is called."""
 
-    def __init__(self, entry: Entry, name: str, hidden: bool = False) -> None:
-        super().__init__(name, help=entry.doc, hidden=hidden)
+    entry: Entry
+
+    def __init__(self, entry: Entry, name: str, hidden: bool = False, more: str = "") -> None:
+        super().__init__(name, help=f"{entry.doc}{more}", hidden=hidden)
         self.entry = entry
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -144,17 +125,15 @@ class Verb(click.Command):
             entry = self.entry
             if entry.target:
                 self.params.append(_target(entry))
-            self.params += [
+            self.params.extend(
                 option(name, field, name in entry.required, entry.is_question)
                 for name, field in entry.fields.items()
-            ]
+            )
             if not entry.is_question:
-                self.params += [
-                    *FOR_OPERATIONS,
-                    *(FOR_CHANGES if entry.kind == "change" else ()),
-                    *(FOR_ACCEPTED if entry.follows else ()),
-                ]
-            self.params += FOR_ALL
+                self.params.extend(FOR_OPERATIONS)
+                self.params.extend(FOR_CHANGES if entry.kind == "change" else ())
+                self.params.extend(FOR_ACCEPTED if entry.follows else ())
+            self.params.extend(FOR_ALL)
         return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -189,15 +168,15 @@ class Verb(click.Command):
         attempts, follows = ATTEMPTS if given.get("idempotency_key") else 1, given.pop("follow", 0)
         if sys.stdin.isatty() and needs_decisions(entry, arguments):
             arguments |= decide(client, arguments["procedure_id"])
-        # A repeated call must say the same as the first one, so its basis is not read anew.
+        # A repeated call must say the same as the first one, so its basis is not read again.
         if "basis" in entry.fields.keys() - arguments.keys() and not given.get("idempotency_key"):
             arguments |= basis_now(client, entry, arguments)
         if form == "table" and "names" in entry.fields:
             arguments.setdefault("names", True)
         response = call(client, entry, arguments, **given, attempts=attempts)
-        told: Mapping[str, Any] = response.json() if follows else {}
-        if "conduct_id" in told:
-            if not ConductFollower(client, told["procedure_id"], told["conduct_id"]).follow():
+        begun: Mapping[str, Any] = response.json() if follows else {}
+        if "conduct_id" in begun:
+            if not ConductFollower(client, begun["procedure_id"], begun["conduct_id"]).follow():
                 raise click.exceptions.Exit(REFUSED)
         else:
             names = {hit["id"]: hit["name"] for hit in objects.values()}
@@ -215,12 +194,13 @@ class StatusVerb(Verb):
     """How all beamlines stand, or one of them if it is named first."""
 
     def __init__(self) -> None:
-        super().__init__(catalogue()["get_status"], "status")
-        self.help = f"{self.help}\n\nWith the name of a beamline, show the board of that beamline."
+        more = "\n\nWith the name of a beamline, show the board of that beamline."
+        super().__init__(catalogue()["get_status"], "status", more=more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = args and not args[0].startswith("-")
-        self.params, self.entry = [], catalogue()["get_board" if named else "get_status"]
+        self.params.clear()
+        self.entry: Entry = catalogue()["get_board" if named else "get_status"]
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -233,19 +213,15 @@ def _objects(
     """Return the object that each reference among the arguments means."""
     objects: dict[Reference, Mapping[str, Any]] = {}
 
-    def ask(entry: Entry, arguments: Mapping[str, Any]) -> Any:
-        method, path, content = request_of(entry, arguments)
-        return client.request(method, path, **content).json()
-
     for reference in unresolved(entry, arguments):
         if not by_name:
             hint = "Give --by-name to use names and ends of ids."
             raise click.UsageError(f"{printable(reference.text)} is not a UUID. {hint}")
         try:
-            objects[reference] = found(reference, ask)
+            objects[reference] = found(client, reference)
         except AmbiguousNameError as error:
-            told = "\n".join(shortened(line) for line in str(error).splitlines())
-            raise click.UsageError(told) from None
+            lines = "\n".join(shortened(line) for line in str(error).splitlines())
+            raise click.UsageError(lines) from None
         except ServiceError as error:
             refused(error)
     return objects
@@ -330,9 +306,9 @@ def _print(
         show(entry, body, form)
     else:
         if rehearsed:
-            told = ", ".join(event["event_type"] for event in body["events"]) or "nothing"
+            events = ", ".join(event["event_type"] for event in body["events"]) or "nothing"
             would = "propose" if "would_propose" in body else "write"
-            click.echo(f"Nothing was written. It would {would}: {told}")
+            click.echo(f"Nothing was written. It would {would}: {events}")
             return
         if _is_proposed(entry, body):
             click.echo(f"{entry.words}: proposed. Proposal {body['proposal_id']} needs approval.")

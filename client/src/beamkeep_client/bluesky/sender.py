@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from threading import Condition, Event, Thread
 from urllib.parse import quote, unquote
 
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.http import ServiceError
+from beamkeep_client.synchronous.http import HttpClient
 
 from .spool import Spool, SpoolEntry
 from .translation import ObservationEntry, Translation, ending
@@ -21,7 +22,7 @@ CLOCK_CODES = frozenset({"InvalidRunInterruptedAtError", "RunCannotTruncateError
 """Codes that a clock ahead of the service's can cause; the run is then truncated without a time."""
 MAX_REPORTED = 10_000
 """The most runs whose end a sender remembers."""
-log = logging.getLogger("beamkeep_client.bluesky")
+log: logging.Logger = logging.getLogger("beamkeep_client.bluesky")
 
 
 @dataclass(frozen=True)

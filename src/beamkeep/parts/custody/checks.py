@@ -41,7 +41,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
 from beamkeep.workers.durable import fenced_rows
 from beamkeep.workers.leases import Holding
-from beamkeep_client.checksums import CheckedFile, FileMark, FoundBytes
+from beamkeep_client.shared.checksums import CheckedFile, FileMark, FoundBytes
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

@@ -16,8 +16,11 @@ from uuid import uuid4
 
 import click
 
-from .calling import ATTEMPTS, connect, parts_of, rows
-from .checksums import (
+from beamkeep_client.calling import connect, parts_of
+from beamkeep_client.http import ATTEMPTS, ServiceError
+from beamkeep_client.parameters import TimeParameter
+from beamkeep_client.references import AmbiguousNameError
+from beamkeep_client.shared.checksums import (
     FoundBytes,
     RateLimit,
     check_file,
@@ -27,11 +30,11 @@ from .checksums import (
     no_pace,
     open_below,
 )
-from .http import HttpClient, ServiceError
-from .naming import object_id, told_failures
-from .references import AmbiguousNameError
-from .terminal import human, printable, shortened, width
-from .times import FORMS, TimeParameter
+from beamkeep_client.synchronous.http import HttpClient
+from beamkeep_client.terminal import human, printable, shortened, width
+from beamkeep_client.times import FORMS
+
+from .naming import object_id, printed_failures
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -153,7 +156,7 @@ def verify_copies_command() -> click.Command:
         client = connect(click.get_current_context())
         here = os.path.normpath(under or "/")
         roots = maps or [(here, here)]
-        with told_failures(AmbiguousNameError):
+        with printed_failures(AmbiguousNameError):
             filters = {
                 "supply_id": supply and object_id(client, supply, "Supply"),
                 "dataset_id": dataset and object_id(client, dataset, "Dataset"),
@@ -317,8 +320,8 @@ class Verifying:
         """Print one line; at a terminal only of a copy that does not match."""
         if not self._bar or outcome in {"Mismatch", "Unreachable"}:
             self._clear()
-            told = f"{outcome} ({why})" if why else outcome
-            click.echo(printable(f"{told}  {copy.id}  {human(copy.byte_size)}  {copy.path}"))
+            text = f"{outcome} ({why})" if why else outcome
+            click.echo(printable(f"{text}  {copy.id}  {human(copy.byte_size)}  {copy.path}"))
 
     def _draw(self) -> None:
         if self._bar:
@@ -337,8 +340,8 @@ class Verifying:
         seconds = max(time.monotonic() - self._begun, 0.001)
         counts = ", ".join(f"{n} {name.lower()}" for name, n in self._found.items() if n)
         copies = "1 copy" if len(self._due) == 1 else f"{len(self._due)} copies"
-        told = f"{copies}, {human(self._read)}, {human(self._read / seconds)}/s"
-        click.echo(f"{told}: {counts}." if counts else "No copy is due.", err=True)
+        summary = f"{copies}, {human(self._read)}, {human(self._read / seconds)}/s"
+        click.echo(f"{summary}: {counts}." if counts else "No copy is due.", err=True)
 
     def _wanted(self, copy: DueCopy) -> Sequence[str] | None:
         """Return the files of a copy of parts, or the further sums of a single file."""
@@ -375,12 +378,12 @@ def bar(read: int, total: int, seconds: float, copies: str) -> str:
     part = min(read / total, 1.0) if total else 1.0
     rate = read / seconds if seconds > 0 else 0.0
     left = f"{(total - read) / rate / 60:.0f} min left" if rate and total > read else ""
-    told = f" {part:4.0%}  {human(read)} of {human(total)}  {human(rate)}/s  {copies}  {left}"
-    room = max(min(width(), 80) - len(told) - 4, 5)
+    progress = f" {part:4.0%}  {human(read)} of {human(total)}  {human(rate)}/s  {copies}  {left}"
+    room = max(min(width(), 80) - len(progress) - 4, 5)
     filled = int(part * room)
-    return shortened(f"[{'#' * filled}{'-' * (room - filled)}]{told}".rstrip())
+    return shortened(f"[{'#' * filled}{'-' * (room - filled)}]{progress}".rstrip())
 
 
 def _copies(client: HttpClient, filters: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     given = {name: value for name, value in filters.items() if value}
-    return rows(client, "/distributions", {"status": KEPT, "limit": PAGE, **given})
+    return client.rows("/distributions", {"status": KEPT, "limit": PAGE, **given})

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from .calling import ATTEMPTS, REFUSED, connect, rows, stop
+from beamkeep_client.calling import REFUSED, connect, stop
+from beamkeep_client.http import ATTEMPTS
+from beamkeep_client.synchronous.http import HttpClient
+from beamkeep_client.terminal import printable
+
 from .delivery import export_command, import_command
-from .http import HttpClient
-from .naming import told_failures
-from .terminal import printable
+from .naming import printed_failures
 
 KEY_CHARACTERS, GROUP, GROUPS = 43, 4, 8
 ROOT, ONLINE = "SealOfflineRoot", "SealOnlineSigning"
@@ -65,7 +67,7 @@ def federation_command() -> click.Group:
 
 def _card() -> click.Command:
     def run() -> None:
-        with told_failures(UnusableFileError):
+        with printed_failures(UnusableFileError):
             card = own_card(connect(click.get_current_context()))
         shown = {**card._asdict(), "credentials": [key._asdict() for key in card.credentials]}
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
@@ -83,7 +85,7 @@ def _add_peer() -> click.Command:
     def run(file: Path, yes: bool) -> None:
         if not yes and not sys.stdin.isatty():
             raise click.UsageError(NO_TERMINAL)
-        with told_failures(UnusableFileError):
+        with printed_failures(UnusableFileError):
             card = read_card(file)
             click.echo(printable(f"{card.name} ({card.facility_code})"))
             for line in fingerprint_lines(card.credentials):
@@ -112,7 +114,7 @@ def _add_peer() -> click.Command:
 
 def _check_rotation() -> click.Command:
     def run(file: Path) -> None:
-        with told_failures(UnusableFileError):
+        with printed_failures(UnusableFileError):
             seal = _object(file)
             client = connect(click.get_current_context())
             site = site_of(client, str(seal.get("facility_code")))
@@ -161,9 +163,9 @@ def _card_keys(credential: Mapping[str, Any]) -> Iterator[CardKey]:
 def read_card(file: Path) -> Card:
     """Return the card in a file; raise UnusableFileError when the file has none."""
     try:
-        told = _object(file)
-        keys = [CardKey(**each) for each in told.pop("credentials")]
-        card = Card(**told, credentials=keys)
+        fields = _object(file)
+        keys = [CardKey(**each) for each in fields.pop("credentials")]
+        card = Card(**fields, credentials=keys)
         texts = [text for key in keys for text in key._replace(expires_at="")]
         if not all(isinstance(text, str) for text in (card.facility_code, card.name, *texts)):
             raise TypeError
@@ -192,14 +194,14 @@ def add_keys(client: HttpClient, card: Card) -> tuple[str, dict[str, str]]:
         if key["status"] != "Revoked"
     }
     for key in card.credentials:
-        told, key_of = key._asdict(), (key.audience, key.purpose)
+        values, key_of = key._asdict(), (key.audience, key.purpose)
         id, here = known.get(key_of, ("", set()))
         if not id:
             path = "/federation/credentials"
-            id = _send(client, path, {"facility_id": site, **told})["credential_id"]
+            id = _send(client, path, {"facility_id": site, **values})["credential_id"]
             click.echo(printable(f"credential registered: {id} ({key.purpose})"))
         elif key.public_key not in here:
-            new = {f"new_{name}": told[name] for name in CardKey._fields[2:]}
+            new = {f"new_{name}": values[name] for name in CardKey._fields[2:]}
             _send(client, f"/federation/credentials/{id}/rotation/start", new)
             click.echo(printable(f"rotation started: {id} ({key.purpose})"))
         known[key_of] = id, here | {key.public_key}
@@ -280,7 +282,7 @@ def site_of(client: HttpClient, code: str) -> Mapping[str, Any]:
 def keys_of(client: HttpClient, facility_id: str) -> list[Mapping[str, Any]]:
     """Return the credentials of a facility, oldest first."""
     asked = {"facility_id": facility_id, "order": "oldest", "limit": PAGE}
-    return [*rows(client, "/federation/credentials", asked)]
+    return [*client.rows("/federation/credentials", asked)]
 
 
 def _object(file: Path) -> dict[str, Any]:

@@ -22,13 +22,15 @@ from uuid import uuid4
 
 import click
 
-from .calling import ATTEMPTS, connect, parts_of, stop
-from .checksums import FileOnHost, host_name, identity_of
+from beamkeep_client.calling import connect, parts_of, stop
+from beamkeep_client.http import ATTEMPTS, ServiceError
+from beamkeep_client.references import AmbiguousNameError
+from beamkeep_client.shared.checksums import FileOnHost, host_name, identity_of
+from beamkeep_client.synchronous.http import HttpClient
+from beamkeep_client.terminal import human, local, printable, shortened
+
 from .copies import Verifying, due_copy
-from .http import HttpClient, ServiceError
-from .naming import object_id, told_failures
-from .references import AmbiguousNameError
-from .terminal import human, local, printable, shortened
+from .naming import object_id, printed_failures
 
 PAGE, FORMAT = 10_000, 2
 KEPT = 3
@@ -86,7 +88,7 @@ WHERE = (
 
 def _report() -> click.Command:
     def run(supply: str | None, under: str | None, form: str | None) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             pages = pages_of(client, _filters(client, supply, under))
             shape = form or ("table" if sys.stdout.isatty() else "csv")
@@ -106,13 +108,13 @@ def _plan() -> click.Command:
     def run(
         supply: str | None, under: str | None, check_under: Sequence[str], wait: float, file: Path
     ) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             filters = _filters(client, supply, under)
             _check_first(client, filters, check_under, wait)
             count, size, until = write_plan(file, client.url, filters, pages_of(client, filters))
-        told = f"{copies_of(count)}, {human(size)}, may be deleted until {local(until)}."
-        click.echo(f"{told}\nNext: beamkeep custody discard {file} --reason TEXT", err=True)
+        summary = f"{copies_of(count)}, {human(size)}, may be deleted until {local(until)}."
+        click.echo(f"{summary}\nNext: beamkeep custody discard {file} --reason TEXT", err=True)
 
     file = click.Argument(["file"], type=click.Path(dir_okay=False, path_type=Path))
     check_under = click.Option(
@@ -167,8 +169,8 @@ def _is_asked_for(client: HttpClient, copy: Mapping[str, Any]) -> bool:
     """Ask the service to check a copy that it has read before; a failure would spoil others."""
     id = copy["distribution_id"]
     if all(check["verified_by"] != "Service" for check in copy["good_checks"]):
-        told = "Check it where it is: --check-under, or beamkeep verify-copies on its host."
-        click.echo(printable(f"not checked: {copy['uri']}: {told}"), err=True)
+        remedy = "Check it where it is: --check-under, or beamkeep verify-copies on its host."
+        click.echo(printable(f"not checked: {copy['uri']}: {remedy}"), err=True)
         return False
     try:
         client.request("POST", f"/distributions/{id}/request-check", json={}, attempts=ATTEMPTS)
@@ -189,7 +191,7 @@ def _distribution(client: HttpClient, id: str) -> Mapping[str, Any]:
 
 def _discard() -> click.Command:
     def run(file: Path, reason: str, null: bool) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             plan = read_plan(file, client.url)
             end, kept = "\0" if null else "\n", 0
@@ -220,7 +222,7 @@ def _discard() -> click.Command:
 
 def _removed() -> click.Command:
     def run(file: Path) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             copies = read_plan(file, client.url).copies
             left, done, unsure = 0, 0, 0
@@ -232,8 +234,8 @@ def _removed() -> click.Command:
                     left += 1
                 else:
                     done += _record_removal(client, copy)
-        told = f"Recorded the removal of {copies_of(done)}; {left} still here."
-        click.echo(told, err=True)
+        summary = f"Recorded the removal of {copies_of(done)}; {left} still here."
+        click.echo(summary, err=True)
         if unsure:
             why = f"no {MARKER} above it names its storage, so the storage may not be mounted"
             ways = "beamkeep custody mark-storage STORAGE DIRECTORY"
@@ -248,7 +250,7 @@ def _removed() -> click.Command:
 
 def _mark_storage() -> click.Command:
     def run(supply: str, directory: Path) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             id = object_id(client, supply, "Supply")
         marker = directory / MARKER
@@ -312,8 +314,8 @@ def read_plan(file: Path, url: str) -> Plan:
 def require_valid(plan: Plan, now: datetime) -> None:
     """Raise UnusablePlanError when the hour of a plan is over."""
     if now > datetime.fromisoformat(plan.valid_until):
-        told = f"The plan was valid until {local(plan.valid_until)}."
-        raise UnusablePlanError(f"{told} Things may have changed since: make a new plan.")
+        reason = f"The plan was valid until {local(plan.valid_until)}."
+        raise UnusablePlanError(f"{reason} Things may have changed since: make a new plan.")
 
 
 def copies_of(number: int) -> str:
@@ -367,8 +369,8 @@ def let_go(client: HttpClient, copy: PlannedCopy, reason: str) -> Sequence[str]:
             raise
         if error.code != "DistributionCannotDiscardError":
             raise KeptError(error.detail) from None
-        told = f"already discarded: {copy.uri}. The reason of then stays."
-        click.echo(printable(told), err=True)
+        text = f"already discarded: {copy.uri}. The reason of then stays."
+        click.echo(printable(text), err=True)
     # A copy that was registered meanwhile may have bytes of this one, or it was restored.
     asked = {"distribution_id": copy.distribution_id}
     answer = client.request("GET", REPORT, params=asked, attempts=ATTEMPTS)
