@@ -570,7 +570,7 @@ class AsyncConduitVerbs(AsyncVerbs):
             names: Answer as `names` also the names of the objects in the answer, by id.
             cursor: The `next_cursor` of the page before.
             reason_code: Why a call was denied. The reason is recorded, and only an agent is
-                told its own.
+                shown its own.
         """
         return self._calls.pages(
             "list_conduit_denials",

@@ -571,7 +571,7 @@ class ConduitVerbs(Verbs):
             names: Answer as `names` also the names of the objects in the answer, by id.
             cursor: The `next_cursor` of the page before.
             reason_code: Why a call was denied. The reason is recorded, and only an agent is
-                told its own.
+                shown its own.
         """
         return self._calls.pages(
             "list_conduit_denials",
