@@ -177,7 +177,9 @@ class HttpConnection(asyncio.Protocol):
             "server": self._local,
         }
         keeps_alive = version == "1.1" and self._parser.should_keep_alive()
-        self._parsed = _Exchange(self, scope, keeps_alive, self._expects_continue)
+        self._parsed = _Exchange(
+            self, scope, keeps_alive=keeps_alive, expects_continue=self._expects_continue
+        )
         self._requests.append(self._parsed)
         self._server.shares.answers(self)
         if self._work is None:
