@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from beamkeep_client.checksums import BLOCK, check_file
+from beamkeep_client.shared.checksums import BLOCK, check_file
 
 from .measure import Step, Steps, gated, interval, spread
 from .rig import Rig

@@ -41,7 +41,7 @@ from beamkeep.parts.settings import CoreSettings
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
 from beamkeep.surfaces.tools.finding import operation_index, text_of
-from beamkeep_client.words import ACTIONS, NOUNS, QUESTIONS, THINGS
+from beamkeep_client.shared.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
 ROOT = Path(__file__).parent.parent
 NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it anew. -->"

@@ -23,8 +23,9 @@ from beamkeep.kernel import replace
 from beamkeep.testing.installation import FACILITY_CODE, INSTALLATION
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import memory_service
-from beamkeep_client.checksums import check_file
-from beamkeep_client.custody import (
+from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.shared.checksums import check_file
+from beamkeep_client.tools.custody import (
     KeptError,
     UnusablePlanError,
     let_go,
@@ -34,7 +35,6 @@ from beamkeep_client.custody import (
     service_time,
     write_plan,
 )
-from beamkeep_client.http import HttpClient, ServiceError
 from tests.faults.conftest import Report
 from tests.faults.report import rounds
 from tests.support.rest_client import http_client, rest_application

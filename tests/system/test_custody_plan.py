@@ -20,8 +20,8 @@ from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import Server, running_server
 from beamkeep_client import terminal
-from beamkeep_client.checksums import identity_of, tree_digest
-from beamkeep_client.custody import (
+from beamkeep_client.shared.checksums import identity_of, tree_digest
+from beamkeep_client.tools.custody import (
     MARKER,
     UnusablePlanError,
     read_plan,

@@ -18,7 +18,7 @@ from tests.support.pseudo_terminal import BEAMKEEP, COLUMNS, screen
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.installation import FACILITY_CODE
 from beamkeep.testing.server import LocalDeployment, Server, deployment, running_server, serving
-from beamkeep_client.checksums import tree_digest
+from beamkeep_client.shared.checksums import tree_digest
 
 pytestmark = pytest.mark.postgres
 CONTENT = b"frames" * 200_000

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .catalogue import Entry, catalogue
-from .copies import verify_copies_command
-from .custody import custody_command
 from .events import events_command
-from .federation import federation_command
 from .finding import catalogue_command, find_command
 from .login import login_command, logout_command
 from .mcp import mcp_command
-from .scan_watch import watch_scans_command
+from .shared.words import NOUNS
+from .tools.copies import verify_copies_command
+from .tools.custody import custody_command
+from .tools.federation import federation_command
+from .tools.scan_watch import watch_scans_command
 from .verbs import StatusVerb, Verb, kebab
-from .words import NOUNS
 
 if TYPE_CHECKING:
     import httpx2

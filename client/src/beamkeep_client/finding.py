@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import click
 
 from .catalogue import Entry, catalogue
+from .shared.words import OperationIndex, OperationTexts
 from .terminal import shortened
-from .words import OperationIndex, OperationTexts
 
 MOST = 10
 

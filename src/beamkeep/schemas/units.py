@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from beamkeep_client.units import is_udunits
+from beamkeep_client.shared.units import is_udunits
 
 
 @lru_cache(maxsize=4096)

@@ -22,7 +22,7 @@ from beamkeep.testing.data_root import data_root
 from beamkeep.testing.server import Server, running_server
 from beamkeep.testing.waiting import until
 from beamkeep_client.http import HttpClient, ServiceError
-from beamkeep_client.scan_watch import Ledger, Rules, ScanWatch, sum_of
+from beamkeep_client.tools.scan_watch import Ledger, Rules, ScanWatch, sum_of
 
 pytestmark = pytest.mark.postgres
 

@@ -21,7 +21,7 @@ from beamkeep.parts.custody import copies
 from beamkeep.parts.custody.checks import ReadProgress
 from beamkeep.parts.custody.copies import SHORTEST_HTTPS, ChildCopyReader
 from beamkeep.testing.waiting import until
-from beamkeep_client.checksums import CheckedFile, FoundBytes, identity_of, tree_digest
+from beamkeep_client.shared.checksums import CheckedFile, FoundBytes, identity_of, tree_digest
 
 pytestmark = pytest.mark.anyio
 CONTENT = b"frames" * 100_000

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from beamkeep_client.checksums import (
+from beamkeep_client.shared.checksums import (
     BLOCK,
     HASHES,
     ChangedWhileReadError,

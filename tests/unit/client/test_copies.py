@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 
-from beamkeep_client.copies import (
+from beamkeep_client.tools.copies import (
     DueCopy,
     OutsideDirectoriesError,
     PathMap,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from beamkeep_client.custody import csv_cell
+from beamkeep_client.tools.custody import csv_cell
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from tests.support.pseudo_terminal import BEAMKEEP, COLUMNS, at_terminal, screen
 
 from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerprint
 from beamkeep.testing.signing import key_check, public_key, signed
-from beamkeep_client import delivery
 from beamkeep_client.cli import command_line
-from beamkeep_client.federation import UnusableFileError, grouped, read_card, rotation_fault
+from beamkeep_client.tools import delivery
+from beamkeep_client.tools.federation import UnusableFileError, grouped, read_card, rotation_fault
 
 PERMIT, ARTIFACT = UUID(int=1), UUID(int=2)
 FIRST, SECOND = UUID(int=3), UUID(int=4)

@@ -12,7 +12,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.surfaces.http import reference_page
 from beamkeep_client.catalogue import catalogue
 from beamkeep_client.finding import found
-from beamkeep_client.words import NOUNS
+from beamkeep_client.shared.words import NOUNS
 
 pytestmark = pytest.mark.anyio
 

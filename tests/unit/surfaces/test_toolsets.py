@@ -19,7 +19,7 @@ from beamkeep.surfaces.tools import CALL_OPERATION, EVERYDAY, FIND_OPERATION, HT
 from beamkeep.surfaces.tools.finding import operation_index
 from beamkeep.surfaces.tools.listing import tools
 from beamkeep.testing.calling import Mcp, SurfaceAnswer
-from beamkeep_client.words import GLOSSARY
+from beamkeep_client.shared.words import GLOSSARY
 
 pytestmark = pytest.mark.anyio
 

@@ -39,7 +39,7 @@ from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.testing.waiting import until
 from beamkeep.workers.leases import Holding, LeaseHolder, LeaseTimes
-from beamkeep_client.checksums import tree_digest
+from beamkeep_client.shared.checksums import tree_digest
 
 pytestmark = pytest.mark.anyio
 CONTENT = b"frames" * 1000

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from beamkeep_client.units import is_udunits
+from beamkeep_client.shared.units import is_udunits
 
 MAX_SECONDS = 3600
 """Seconds remembered for each channel, to tell a late reading from a repeated one."""

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength
 from beamkeep.kernel import Invalid, Record
-from beamkeep_client import checksums
+from beamkeep_client.shared import checksums
 
 MOST_BYTES = 2**53 - 1
 MOST_PARTS = 2_000

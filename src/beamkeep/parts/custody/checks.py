@@ -40,7 +40,7 @@ from beamkeep.kernel import Cannot, Command, SideWrite, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Append, EventStore, WorkLostError
 from beamkeep.workers.leases import Holding
-from beamkeep_client.checksums import CheckedFile, FileMark, FoundBytes
+from beamkeep_client.shared.checksums import CheckedFile, FileMark, FoundBytes
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 

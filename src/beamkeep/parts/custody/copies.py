@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.check import CopyToRead
 from beamkeep.contexts.seams.receivers import ReceiverHosts
-from beamkeep_client.checksums import CheckedFile, FileMark, FileOnHost, FoundBytes
+from beamkeep_client.shared.checksums import CheckedFile, FileMark, FileOnHost, FoundBytes
 
 from .checks import ReadProgress
 

@@ -20,7 +20,7 @@ from beamkeep.adapters.files.data_roots import (
     SpecialFileError,
     path_of,
 )
-from beamkeep_client.checksums import (
+from beamkeep_client.shared.checksums import (
     BLOCK,
     CheckedFile,
     FileMark,

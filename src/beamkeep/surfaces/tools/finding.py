@@ -7,7 +7,7 @@ from inspect import cleandoc
 from typing import Any
 
 from beamkeep.kernel import Aggregate, Catalogue, Event, Operation, Question
-from beamkeep_client.words import OperationIndex, OperationTexts
+from beamkeep_client.shared.words import OperationIndex, OperationTexts
 
 
 @cache

@@ -18,10 +18,11 @@ from uuid import UUID, uuid4
 
 import click
 
-from .calling import REFUSED, connect, stop
-from .http import HttpClient, ServiceError
+from beamkeep_client.calling import REFUSED, connect, stop
+from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.terminal import printable
+
 from .naming import told_failures
-from .terminal import printable
 
 SOME_REFUSED = 3
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0

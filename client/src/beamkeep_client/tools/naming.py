@@ -4,11 +4,11 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from .calling import ATTEMPTS, REFUSED, UNREACHABLE, request_of, stop
-from .catalogue import Entry
-from .http import HttpClient, ServiceError
-from .references import Reference, found, is_id
-from .terminal import printable
+from beamkeep_client.calling import ATTEMPTS, REFUSED, UNREACHABLE, request_of, stop
+from beamkeep_client.catalogue import Entry
+from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.references import Reference, found, is_id
+from beamkeep_client.terminal import printable
 
 
 def object_id(client: HttpClient, text: str, kind: str, attempts: int = ATTEMPTS) -> str:

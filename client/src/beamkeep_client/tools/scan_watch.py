@@ -20,12 +20,13 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 import click
 
-from .calling import REFUSED, UNREACHABLE, connect, stop
-from .checksums import tree_digest
-from .http import HttpClient, ServiceError
+from beamkeep_client.calling import REFUSED, UNREACHABLE, connect, stop
+from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.references import AmbiguousNameError
+from beamkeep_client.shared.checksums import tree_digest
+from beamkeep_client.terminal import local, printable
+
 from .naming import object_id
-from .references import AmbiguousNameError
-from .terminal import local, printable
 
 NAMED = {"asset": "Asset", "run": "Run", "subject": "Subject", "supply": "Supply"}
 """What may be called by its name, and the kind of object it is."""

@@ -22,13 +22,14 @@ from uuid import uuid4
 
 import click
 
-from .calling import ATTEMPTS, connect, parts_of, stop
-from .checksums import FileOnHost, host_name, identity_of
+from beamkeep_client.calling import ATTEMPTS, connect, parts_of, stop
+from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.references import AmbiguousNameError
+from beamkeep_client.shared.checksums import FileOnHost, host_name, identity_of
+from beamkeep_client.terminal import human, local, printable, shortened
+
 from .copies import Verifying, due_copy
-from .http import HttpClient, ServiceError
 from .naming import object_id, told_failures
-from .references import AmbiguousNameError
-from .terminal import human, local, printable, shortened
 
 PAGE, FORMAT = 10_000, 2
 KEPT = 3

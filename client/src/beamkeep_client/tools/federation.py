@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from .calling import ATTEMPTS, REFUSED, connect, rows, stop
+from beamkeep_client.calling import ATTEMPTS, REFUSED, connect, rows, stop
+from beamkeep_client.http import HttpClient
+from beamkeep_client.terminal import printable
+
 from .delivery import export_command, import_command
-from .http import HttpClient
 from .naming import told_failures
-from .terminal import printable
 
 KEY_CHARACTERS, GROUP, GROUPS = 43, 4, 8
 ROOT, ONLINE = "SealOfflineRoot", "SealOnlineSigning"

@@ -16,8 +16,10 @@ from uuid import uuid4
 
 import click
 
-from .calling import ATTEMPTS, connect, parts_of, rows
-from .checksums import (
+from beamkeep_client.calling import ATTEMPTS, connect, parts_of, rows
+from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.references import AmbiguousNameError
+from beamkeep_client.shared.checksums import (
     FoundBytes,
     RateLimit,
     check_file,
@@ -27,11 +29,10 @@ from .checksums import (
     no_pace,
     open_below,
 )
-from .http import HttpClient, ServiceError
+from beamkeep_client.terminal import human, printable, shortened, width
+from beamkeep_client.times import FORMS, TimeParameter
+
 from .naming import object_id, told_failures
-from .references import AmbiguousNameError
-from .terminal import human, printable, shortened, width
-from .times import FORMS, TimeParameter
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
