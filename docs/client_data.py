@@ -4,7 +4,7 @@ import json
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from inspect import cleandoc
 from itertools import product, takewhile
 from typing import Any, get_args, get_type_hints
@@ -244,31 +244,6 @@ def _refers_to(name: str) -> str | None:
     kinds = {re.sub(r"(?<!^)([A-Z])", r"_\1", kind).lower(): kind for kind in CATALOGUE.aggregates}
     fits = [noun for noun in kinds if base == noun or base.endswith(f"_{noun}")]
     return kinds[max(fits, key=len)] if fits else None
-
-
-PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
-
-
-def parameters_of(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parameters of a method of the Python client, those that are required first."""
-    fields: Mapping[str, Mapping[str, Any]] = data["fields"]
-    in_path: Sequence[str] = data.get("in_path", ())
-    target = in_path[0] if in_path and fields[in_path[0]].get("refers_to") else None
-    if target:
-        yield "target: str"
-    required = data.get("required", ())
-    own = [name for name in fields if name != target]
-    if own:
-        yield "*"
-    for name in sorted(own, key=lambda each: each not in required):
-        field = fields[name]
-        short = name.removesuffix("_id") if field.get("refers_to") else name
-        kind = PYTHON.get(field.get("type", ""), "Any")
-        if field.get("enum"):
-            kind = f"Literal[{', '.join(map(repr, field['enum']))}]"
-        kind = f"Sequence[{kind}]" if field.get("many") else kind
-        short = identifier(short)
-        yield f"{short}: {kind}" if name in required else f"{short}: {kind} | None = ..."
 
 
 def identifier(name: str) -> str:

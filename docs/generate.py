@@ -12,8 +12,9 @@ from types import NoneType
 from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 
 from docs.client_data import catalogue_data, catalogue_rows
-from docs.client_stub import client_stub
+from docs.client_methods import client_modules
 from docs.house_picture import house_picture
+from docs.synchronous import synchronous_modules
 from msgspec.structs import fields
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
@@ -44,6 +45,7 @@ from beamkeep.surfaces.tools.finding import operation_index, text_of
 from beamkeep_client.shared.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
 ROOT = Path(__file__).parent.parent
+CLIENT = "client/src/beamkeep_client"
 NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it anew. -->"
 
 WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
@@ -83,8 +85,9 @@ def pages() -> dict[str, str]:
     }
     written = {f"docs/reference/{name}": text for name, text in reference.items()}
     written |= {"docs/explanations/pictures/house.svg": house_picture()}
-    client = {"catalogue.json": catalogue_data(), "client.pyi": client_stub()}
-    return written | {f"client/src/beamkeep_client/{name}": text for name, text in client.items()}
+    client = {"catalogue.json": catalogue_data(), **client_modules()}
+    client |= synchronous_modules(ROOT / CLIENT, client)
+    return written | {f"{CLIENT}/{name}": text for name, text in client.items()}
 
 
 def events_data() -> str:

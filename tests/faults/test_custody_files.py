@@ -23,8 +23,9 @@ from beamkeep.kernel import replace
 from beamkeep.testing.installation import FACILITY_CODE, INSTALLATION
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import memory_service
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.http import ServiceError
 from beamkeep_client.shared.checksums import check_file
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.tools.custody import (
     KeptError,
     UnusablePlanError,

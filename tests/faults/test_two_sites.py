@@ -20,7 +20,8 @@ from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerp
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.signing import key_check, public_key, signed
 from beamkeep.testing.waiting import until
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.http import ServiceError
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.tools import delivery
 from tests.faults.conftest import Report
 from tests.faults.report import asked, rounds

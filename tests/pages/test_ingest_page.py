@@ -12,7 +12,7 @@ from tests.unit.scans import files
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.data_root import data_root
 from beamkeep.testing.server import running_server
-from beamkeep_client.http import HttpClient
+from beamkeep_client.synchronous.http import HttpClient
 
 
 def other_scan(path: Path) -> None:

@@ -11,7 +11,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from tests.support.pseudo_terminal import BEAMKEEP
 
 from beamkeep.testing.server import Server
-from beamkeep_client.login import Login, file_of, keep
+from beamkeep_client.logins import Login, file_of, store
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -69,7 +69,7 @@ async def test_a_url_and_a_login_are_enough(
         access_token=server.admin,
         expires_at=4e9,
     )
-    keep("default", login)
+    store("default", login)
     assert file_of("default").exists()
     async with connected(BEAMKEEP_URL=server.url, XDG_CONFIG_HOME=str(tmp_path)) as client:
         assert structured(await client.call_tool("get_self", {}))["name"] == "Ada"

@@ -28,8 +28,9 @@ from beamkeep.testing.server import Server, running_server
 from beamkeep.testing.waiting import until
 from beamkeep_client import terminal
 from beamkeep_client.catalogue import Entry, catalogue
-from beamkeep_client.http import HttpClient
-from beamkeep_client.references import chosen, search_for
+from beamkeep_client.references import Reference
+from beamkeep_client.synchronous.http import HttpClient
+from beamkeep_client.synchronous.references import found
 
 pytestmark = pytest.mark.postgres
 
@@ -195,7 +196,7 @@ def test_a_state_has_a_colour_and_a_sign(shift: Shift):
 # Every list of the catalogue
 
 
-LISTS = [entry for entry in catalogue().values() if entry.is_paged]
+LISTS = [entry for entry in catalogue().values() if entry.columns and "cursor" in entry.fields]
 
 
 @pytest.fixture(scope="module")
@@ -251,14 +252,7 @@ def test_the_table_of_a_list_fits_and_its_ids_are_accepted_back(
                 for n, f in e.fields.items()
                 if n == own and f.refers_to
             )
-            method, path, asked = "GET", *asking(shown, kind)
-            hits = client.request(method, path, params=asked).json()["items"]
-            assert chosen(shown, kind, hits)["id"] == id
-
-
-def asking(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    entry, asked = search_for(text, kind)
-    return entry.path, asked
+            assert found(client, Reference(shown, kind))["id"] == id
 
 
 def test_some_lists_have_rows_to_judge_by(client: HttpClient):

@@ -28,9 +28,8 @@ from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerp
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import LocalDeployment, Program, deployment
 from beamkeep.testing.signing import key_check, public_key, signed, write_keys
-from beamkeep_client.calling import request_of
-from beamkeep_client.catalogue import catalogue
-from beamkeep_client.http import HttpClient
+from beamkeep_client.catalogue import catalogue, request_of
+from beamkeep_client.synchronous.http import HttpClient
 
 CODES = "north-ring", "lakeside"
 EXCHANGE, SEAL = "imaging-exchange", "seal"

@@ -1,18 +1,20 @@
 """The client of Beamkeep: command line, Python client, Bluesky recorder."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .answers import Answer, Refused
-    from .client import AsyncBeamkeep, Beamkeep
+    from .answers import Answer, Changed, Refused
+    from .asynchronous.client import AsyncBeamkeep
     from .http import ServiceError
     from .references import AmbiguousNameError
+    from .synchronous.client import Beamkeep
 
 WHERE = {
     "AmbiguousNameError": "references",
     "Answer": "answers",
-    "AsyncBeamkeep": "client",
-    "Beamkeep": "client",
+    "AsyncBeamkeep": "asynchronous.client",
+    "Beamkeep": "synchronous.client",
+    "Changed": "answers",
     "Refused": "answers",
     "ServiceError": "http",
 }
@@ -21,12 +23,13 @@ __all__ = [
     "Answer",
     "AsyncBeamkeep",
     "Beamkeep",
+    "Changed",
     "Refused",
     "ServiceError",
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Loaded when used: the help of the command line does without them.
     if name not in WHERE:
         raise AttributeError(name)

@@ -1,53 +1,77 @@
 """Answers and refusals as Python objects."""
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 from .http import ServiceError
 from .terminal import field_cell, head, is_empty, table_cell
+
+if TYPE_CHECKING:
+    import httpx2
 
 UNBROKEN = 40
 """The most characters of a cell that stays on one line."""
 
 
-class Answer:
-    """An answer of the service; its fields are attributes."""
+type Time = str
+"""A time in UTC, such as 2030-01-31T14:05:00Z."""
+
+
+class Answer(dict[str, Any]):
+    """An answer of the service: a dictionary whose fields are attributes as well."""
+
+    _version: int | None
 
     def __init__(self, fields: Mapping[str, Any], version: int | None = None) -> None:
-        self._fields, self._version = fields, version
+        super().__init__(fields)
+        self._version = version
+
+    def __getattribute__(self, name: str) -> Any:
+        # A field comes before the method of a dictionary that has its name, such as `items`.
+        if not name.startswith("_") and name in self:
+            return wrapped(self[name])
+        return super().__getattribute__(name)
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._fields:
-            return wrapped(self._fields[name])
         if name == "version" and self._version is not None:
             return self._version
-        raise AttributeError(f"There is no {name}. There are: {', '.join(self._fields)}.")
+        raise AttributeError(f"There is no {name}. There are: {', '.join(self)}.")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._fields]
+        return ["to_dict", *(["version"] if self._version is not None else []), *self]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
+    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return hash(str(self))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Answer) and self._fields == other._fields
-
-    def __hash__(self) -> int:
-        return hash(str(self._fields))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.to_dict(), self._version)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
-        return f"Answer({shown})"
+        version = {} if self._version is None else {"version": self._version}
+        shown = ", ".join(f"{name}={value!r}" for name, value in {**self, **version}.items())
+        return f"{type(self).__name__}({shown})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as the service sent it."""
-        return dict(self._fields)
+        return dict(self)
 
     def _repr_html_(self) -> str:
         """Return the fields that have a value as a table."""
-        known = {name: v for name, v in self._fields.items() if not is_empty(v)}
+        known = {name: v for name, v in self.to_dict().items() if not is_empty(v)}
         return _table(("field", "value"), [[n, field_cell(n, v)] for n, v in known.items()])
+
+
+class Changed(Answer):
+    """The answer to a command."""
+
+    version: int
+    """The version of the object. A dry run and a proposal have none."""
+    events: list[Answer]
+    """The events that a dry run would write."""
+    proposal_id: str
+    """The proposal that was written instead, if the command must be approved first."""
 
 
 class Refused(ServiceError):
@@ -67,20 +91,28 @@ class Refused(ServiceError):
         return list(self.problem.get("cleared_by") or ())
 
 
-def answer_of(body: Mapping[str, Any], etag: str | None = None) -> Answer:
-    """Return an answer; the tag of a command is its version."""
-    return Answer(body, int(etag.strip('"')) if etag else None)
+@contextmanager
+def refusals() -> Generator[None]:
+    """Raise what the service refuses as Refused."""
+    try:
+        yield
+    except ServiceError as error:
+        raise (Refused(error) if error.code else error) from None
+
+
+def answered[A: Answer](kind: type[A], response: "httpx2.Response") -> A:
+    """Return an answer of this kind; the tag of a command is its version."""
+    etag = response.headers.get("etag")
+    return kind(response.json() if response.content else {}, int(etag.strip('"')) if etag else None)
 
 
 def wrapped(value: object) -> Any:
     """Return a value in which objects are answers."""
     if isinstance(value, dict):
         return Answer(cast("dict[str, Any]", value))
-    return [wrapped(each) for each in cast("list[object]", value)] if _is_list(value) else value
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
+    if isinstance(value, list):
+        return [wrapped(each) for each in cast("list[object]", value)]
+    return value
 
 
 def table_of(

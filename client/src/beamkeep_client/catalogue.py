@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,9 @@ class Entry:
         return self.kind == "question"
 
     @property
-    def is_paged(self) -> bool:
-        """Whether the answer is a page of a list."""
-        return self.is_question and bool(self.columns) and "cursor" in self.fields
+    def cursor(self) -> str:
+        """The argument with which the next page of a list is asked for."""
+        return "cursor" if "cursor" in self.fields else "after"
 
 
 @cache
@@ -82,3 +83,15 @@ def catalogue() -> Mapping[str, Entry]:
 
 def _entry(fields: Mapping[str, dict[str, Any]] | None = None, **row: Any) -> Entry:
     return Entry(fields={name: Field(**each) for name, each in (fields or {}).items()}, **row)
+
+
+def request_of(
+    entry: Entry, arguments: Mapping[str, Any], dry_run: bool = False
+) -> tuple[str, str, dict[str, Any]]:
+    """Return method, path and content of a call."""
+    in_path = {name: quote(str(arguments[name]), safe="") for name in entry.in_path}
+    others = {name: value for name, value in arguments.items() if name not in in_path}
+    path = entry.path.format(**in_path)
+    if entry.is_question:
+        return entry.method, path, {"params": others}
+    return entry.method, path, {"json": others, "params": {"dry_run": "true"} if dry_run else None}

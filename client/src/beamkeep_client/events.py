@@ -2,25 +2,21 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import click
 
-from .calling import ATTEMPTS, connect, refused
-from .http import HttpClient, ServiceError
+from .calling import connect, refused
+from .http import ServiceError
+from .parameters import TimeParameter
+from .synchronous.events import PATH, followed
+from .synchronous.http import HttpClient
 from .terminal import printable, shortened, tail
-from .times import FORMS, TimeParameter, now
+from .times import FORMS, now
 
-PATH = "/events"
-PAUSE_SECONDS = 2.0
 PAGE_EVENTS = 500
-ENDS = {
-    "token": (401, "The access token is no longer valid. Get a new one."),
-    "permission": (403, "You are no longer permitted to follow events. Ask an administrator."),
-}
 TYPE_WIDTH = 22
 
 
@@ -47,7 +43,7 @@ def events_command() -> click.Command:
     def run(follow: bool, as_json: bool, **given: Any) -> None:
         client = connect(click.get_current_context())
         params = {name: value for name, value in given.items() if value not in (None, ())}
-        found = followed(client, params) if follow else listed(client, params)
+        found = followed(client, params) if follow else happened(client, params)
         line = short_line if sys.stdout.isatty() else whole_line
         try:
             for event in found:
@@ -59,39 +55,10 @@ def events_command() -> click.Command:
     return click.Command("events", callback=run, params=[*OPTIONS], help=text)
 
 
-def listed(client: HttpClient, params: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def happened(client: HttpClient, params: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield all events that happened, page by page."""
-    after: dict[str, Any] = {}
-    while True:
-        asked = {**params, **after, "limit": PAGE_EVENTS}
-        page = client.request("GET", PATH, params=asked, attempts=ATTEMPTS).json()
+    for page in client.pages(PATH, {**params, "limit": PAGE_EVENTS}, "after"):
         yield from page["items"]
-        if not page["more"]:
-            return
-        after = {"after": page["next_cursor"]}
-
-
-def followed(
-    client: HttpClient, params: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep
-) -> Iterator[Mapping[str, Any]]:
-    """Yield events as they happen, and continue after a lost connection.
-
-    Raise ServiceError when the service refuses them, or cannot be reached at the beginning.
-    """
-    last_id = ""
-    while True:
-        try:
-            for sent in client.events(PATH, params, last_id):
-                last_id = sent.id or last_id
-                if sent.kind == "event":
-                    yield json.loads(sent.data)
-                elif sent.kind == "end" and (reason := json.loads(sent.data)["reason"]) in ENDS:
-                    status, text = ENDS[reason]
-                    raise ServiceError(text, status=status)
-        except ServiceError as error:
-            if not error.is_transient and not (last_id and error.status is None):
-                raise
-        sleep(PAUSE_SECONDS)
 
 
 def whole_line(event: Mapping[str, Any]) -> str:

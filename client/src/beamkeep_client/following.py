@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from .calling import ATTEMPTS, call
+from .calling import call
 from .catalogue import catalogue
-from .http import HttpClient
+from .http import ATTEMPTS
+from .synchronous.http import HttpClient
 from .terminal import printable
 
 PAUSE = 0.5

@@ -1,13 +1,12 @@
-"""The HTTP client of the command line and the recorder; it imports nothing of the server."""
+"""What every HTTP client of the service needs: address, token, answers and failures."""
 
 import os
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 DEFAULT_URL = "http://127.0.0.1:8000"
 MALFORMED_TOKEN = "Malformed access token."  # noqa: S105
 PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
+ATTEMPTS = 20
+"""How often a call that is safe to repeat is made before its failure is final."""
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 TRANSIENT_CODES = frozenset({"ConcurrencyError", "IdempotencyInFlightError"})
 
@@ -40,23 +41,8 @@ class ServiceError(Exception):
         return f"{self.code}: {self.detail}" if self.code else self.detail
 
 
-class SentEvent(NamedTuple):
-    """A server-sent event."""
-
-    kind: str
-    id: str
-    data: str
-
-
-class Exchanged(NamedTuple):
-    """The answer to a message, whatever its status."""
-
-    status: int
-    body: dict[str, Any]
-
-
 class Connection:
-    """What synchronous and asynchronous clients have in common: address, token, answers."""
+    """A service, and who calls it: address, token, the meaning of answers."""
 
     def __init__(
         self, url: str, token: str | Callable[[], str] | None, *, surface_id: str | None = None
@@ -91,9 +77,14 @@ class Connection:
         """Return an answer of the service; raise ServiceError for anything else."""
         if not response.is_success:
             raise refusal(response, path)
-        if _json_object(response) is None:
-            raise ServiceError(f"The answer from {self.url} is not from Beamkeep.")
+        self.body(response)
         return response
+
+    def body(self, response: "httpx2.Response") -> dict[str, Any]:
+        """Return the object in an answer, whatever its status."""
+        if (body := _json_object(response)) is None:
+            raise ServiceError(f"The answer from {self.url} is not from Beamkeep.")
+        return body
 
     def lost(self, error: Exception) -> ServiceError:
         """Return what a call without an answer means."""
@@ -132,161 +123,6 @@ def pause_after(error: ServiceError, attempts: int) -> float:
     return min(pause, MAX_PAUSE_SECONDS)
 
 
-class HttpClient:
-    """A client of one service; a token that is a function is asked for at every call."""
-
-    def __init__(
-        self,
-        url: str,
-        token: str | Callable[[], str] | None,
-        *,
-        surface_id: str | None = None,
-        timeout_seconds: float = 60.0,
-        transport: "httpx2.BaseTransport | None" = None,
-    ) -> None:
-        """Raise ValueError when `url` or `token` cannot be used."""
-        # Slow to load, and the help of the command line does without it.
-        import httpx2  # noqa: PLC0415
-
-        self._to = Connection(url, token, surface_id=surface_id)
-        self._http = httpx2.Client(**self._to.options, timeout=timeout_seconds, transport=transport)
-
-    @property
-    def url(self) -> str:
-        """The address of the service."""
-        return self._to.url
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        idempotency_key: str | None = None,
-        if_match: int | None = None,
-        proposal_note: str | None = None,
-        attempts: int = 1,
-        **content: Any,
-    ) -> "httpx2.Response":
-        """Return the answer to a call; raise ServiceError when it is refused or not answered.
-
-        Give several attempts only to a call that has an idempotency key or writes nothing.
-        `content` is `json`, or `content` with the bytes of JSON; and `params`.
-        """
-        while True:
-            headers = self._to.headers(idempotency_key, if_match, proposal_note)
-            try:
-                return self._answer(method, path, headers, content)
-            except ServiceError as error:
-                attempts -= 1
-                pause = pause_after(error, attempts)
-            time.sleep(pause)
-
-    def _answer(
-        self, method: str, path: str, headers: dict[str, str], content: Mapping[str, Any]
-    ) -> "httpx2.Response":
-        if "content" in content:
-            headers["Content-Type"] = "application/json"
-        try:
-            response = self._http.request(method, self._to.url + path, headers=headers, **content)
-        except Exception as error:
-            raise self._to.lost(error) from None
-        return self._to.answered(response, path)
-
-    def events(self, path: str, params: Mapping[str, Any], last_id: str) -> Iterator[SentEvent]:
-        """Yield server-sent events until the stream ends; raise ServiceError when it is lost."""
-        headers = {"Accept": "text/event-stream"} | self._to.authorization()
-        headers |= {"Last-Event-ID": last_id} if last_id else {}
-        try:
-            with self._http.stream(
-                "GET", self._to.url + path, params=params, headers=headers
-            ) as response:
-                if not response.is_success:
-                    response.read()
-                    raise refusal(response, path)
-                yield from _sent_events(response.iter_lines())
-        except ServiceError:
-            raise
-        except Exception as error:
-            raise self._to.lost(error) from None
-
-    def exchange(
-        self, path: str, message: Mapping[str, Any], headers: Mapping[str, str]
-    ) -> Exchanged:
-        """Return the answer to a message; raise ServiceError when there is none."""
-        sent = {**headers, **self._to.authorization()}
-        try:
-            response = self._http.post(self._to.url + path, json=dict(message), headers=sent)
-        except Exception as error:
-            raise self._to.lost(error) from None
-        body = _json_object(response)
-        if body is None:
-            raise ServiceError(f"The answer from {self._to.url} is not from Beamkeep.")
-        return Exchanged(response.status_code, body)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
-
-
-class AsyncHttpClient:
-    """The same client for programs that use asyncio."""
-
-    def __init__(
-        self,
-        url: str,
-        token: str | Callable[[], str] | None,
-        *,
-        surface_id: str | None = None,
-        timeout_seconds: float = 60.0,
-        transport: "httpx2.AsyncBaseTransport | None" = None,
-    ) -> None:
-        """Raise ValueError when `url` or `token` cannot be used."""
-        import httpx2  # noqa: PLC0415
-
-        self._to = Connection(url, token, surface_id=surface_id)
-        self._http = httpx2.AsyncClient(
-            **self._to.options, timeout=timeout_seconds, transport=transport
-        )
-
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        idempotency_key: str | None = None,
-        if_match: int | None = None,
-        proposal_note: str | None = None,
-        attempts: int = 1,
-        **content: Any,
-    ) -> "httpx2.Response":
-        """Return the answer to a call; raise ServiceError when it is refused or not answered."""
-        from asyncio import sleep  # noqa: PLC0415
-
-        while True:
-            headers = self._to.headers(idempotency_key, if_match, proposal_note)
-            try:
-                return await self._answer(method, path, headers, content)
-            except ServiceError as error:
-                attempts -= 1
-                pause = pause_after(error, attempts)
-            await sleep(pause)
-
-    async def _answer(
-        self, method: str, path: str, headers: dict[str, str], content: Mapping[str, Any]
-    ) -> "httpx2.Response":
-        try:
-            response = await self._http.request(
-                method, self._to.url + path, headers=headers, **content
-            )
-        except Exception as error:
-            raise self._to.lost(error) from None
-        return self._to.answered(response, path)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
-
-
 def read_token(file: Path | None = None) -> str | None:
     """Return the access token in a file, else in BEAMKEEP_TOKEN; None when there is none."""
     token = file.read_text() if file else os.environ.get("BEAMKEEP_TOKEN", "")
@@ -306,18 +142,6 @@ def refusal(response: "httpx2.Response", path: str) -> ServiceError:
         retry_after=float(after) if after.isdecimal() else None,
         is_transient=status in TRANSIENT_STATUSES or code in TRANSIENT_CODES,
     )
-
-
-def _sent_events(lines: Iterator[str]) -> Iterator[SentEvent]:
-    fields: dict[str, str] = {}
-    for line in lines:
-        if line:
-            name, _, value = line.partition(":")
-            fields[name] = value.removeprefix(" ")
-        else:
-            if "event" in fields:
-                yield SentEvent(fields["event"], fields.get("id", ""), fields.get("data", ""))
-            fields = {}
 
 
 def is_private(url: str) -> bool:

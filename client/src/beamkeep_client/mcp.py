@@ -12,7 +12,8 @@ from urllib.parse import quote
 import click
 
 from .calling import connect
-from .http import HttpClient, ServiceError
+from .http import ServiceError
+from .synchronous.http import HttpClient
 
 AT_ONCE = 8
 """The most calls at the same time, as many as the service answers one principal."""

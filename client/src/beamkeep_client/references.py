@@ -4,7 +4,7 @@ An asset is also found by an alternate identifier, such as a process variable.
 """
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,9 +16,6 @@ END = re.compile(r"…?([0-9a-f]{6,12})")
 MOST_CANDIDATES = 10
 UNAUTHORIZED = "UnauthorizedError"
 """The code of a call that the caller has no permission for."""
-
-type Question = tuple[Entry, Mapping[str, Any]]
-type Finding = Generator[Question, Mapping[str, Any], Mapping[str, Any]]
 
 
 class Reference(NamedTuple):
@@ -43,57 +40,18 @@ def unresolved(entry: Entry, arguments: Mapping[str, Any]) -> list[Reference]:
     return [*found]
 
 
-def search_for(text: str, kind: str) -> tuple[Entry, dict[str, Any]]:
-    """Return the question that finds what a reference means."""
-    end = END.fullmatch(text)
-    return catalogue()["search"], {"q": end[1] if end else text, "kind": kind}
+def search_for(reference: Reference) -> dict[str, Any]:
+    """Return what a search is given to find what a reference means."""
+    end = END.fullmatch(reference.text)
+    return {"q": end[1] if end else reference.text, "kind": reference.kind}
 
 
-def finding(reference: Reference) -> Finding:
-    """Yield the questions that find what a reference means, and return the object.
-
-    Each question is sent its answer, or thrown the ServiceError. Raise AmbiguousNameError when no
-    object or several fit, ServiceError when the caller may not see objects of this kind.
-    """
-    text, kind = reference
-    try:
-        hits: Sequence[Mapping[str, Any]] = (yield search_for(*reference))["items"]
-    except ServiceError as error:
-        if error.code != UNAUTHORIZED:
-            raise
-        refused = f"You may not find {_plural(kind)} by name. {_remedy(text, 'search')}"
-        raise _unauthorized(f"{refused} {error.detail}") from None
-    if not hits:
-        try:
-            caller = yield catalogue()["get_self"], {}
-        except ServiceError as error:
-            if error.code != UNAUTHORIZED:
-                raise
-            caller = None
-        raise _not_found(text, kind, caller)
-    assets: list[Mapping[str, Any]] = []
-    for id in _assets_to_read(reference, hits):
-        asset = yield catalogue()["get_asset"], {"asset_id": id}
-        assets.append(asset)
-    return chosen(*reference, _with_identifiers(hits, assets))
-
-
-def found(
-    reference: Reference, ask: Callable[[Entry, Mapping[str, Any]], Mapping[str, Any]]
-) -> Mapping[str, Any]:
-    """Return the object that a reference means; `ask` returns the answer to a question."""
-    questions = finding(reference)
-    try:
-        question = next(questions)
-        while True:
-            try:
-                answer = ask(*question)
-            except ServiceError as error:
-                question = questions.throw(error)
-            else:
-                question = questions.send(answer)
-    except StopIteration as end:
-        return end.value
+def not_searchable(reference: Reference, error: ServiceError) -> ServiceError:
+    """Return what it means that the service refused a search."""
+    if error.code != UNAUTHORIZED:
+        return error
+    refused = f"You may not find {_plural(reference.kind)} by name."
+    return _unauthorized(f"{refused} {_remedy(reference.text, 'search')} {error.detail}")
 
 
 def _noun(kind: str) -> str:
@@ -110,8 +68,9 @@ def _plural(kind: str) -> str:
     return _get(kind).path.split("/")[-2].replace("-", " ")
 
 
-def _not_found(text: str, kind: str, caller: Mapping[str, Any] | None) -> Exception:
+def not_found(reference: Reference, caller: Mapping[str, Any] | None) -> Exception:
     """Return what it means that a search found nothing; without a caller, that is not known."""
+    text, kind = reference
     noun, plural, get = _noun(kind), _plural(kind), _get(kind).name
     if caller is None:
         return AmbiguousNameError(f"No {noun} that you may see is called {printable(text)}.")
@@ -119,8 +78,8 @@ def _not_found(text: str, kind: str, caller: Mapping[str, Any] | None) -> Except
     if get not in caller.get("permitted_commands", (get,)):
         return _unauthorized(f"You may not see {plural}. {_remedy(text, get)}")
     if get in caller.get("own_only", ()):
-        told = f"No {noun} that you created is called {printable(text)}."
-        return AmbiguousNameError(f"{told} You may not see other {plural}.")
+        own = f"No {noun} that you created is called {printable(text)}."
+        return AmbiguousNameError(f"{own} You may not see other {plural}.")
     return AmbiguousNameError(f"No {noun} is called {printable(text)}.")
 
 
@@ -132,10 +91,10 @@ def _unauthorized(detail: str) -> ServiceError:
     return ServiceError(detail, status=403, code=UNAUTHORIZED)
 
 
-def _assets_to_read(reference: Reference, hits: Sequence[Mapping[str, Any]]) -> list[str]:
+def assets_to_read(reference: Reference, hits: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the assets of a search that may have a text as identifier, where none has it as name.
 
-    A search does not tell by which word it found them.
+    A search does not say by which word it found them.
     """
     named = [hit for hit in hits if _is_called(hit, reference.text)]
     if reference.kind != "Asset" or named or END.fullmatch(reference.text):
@@ -143,7 +102,7 @@ def _assets_to_read(reference: Reference, hits: Sequence[Mapping[str, Any]]) -> 
     return [hit["id"] for hit in hits[:MOST_CANDIDATES]]
 
 
-def _with_identifiers(
+def with_identifiers(
     hits: Sequence[Mapping[str, Any]], assets: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Return the hits of a search, with the alternate identifiers of the assets that were read."""
@@ -160,8 +119,9 @@ def _is_called(hit: Mapping[str, Any], text: str) -> bool:
     ]
 
 
-def chosen(text: str, kind: str, hits: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def chosen(reference: Reference, hits: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the object that a reference means; raise AmbiguousNameError when it is not one."""
+    text, kind = reference
     end = END.fullmatch(text)
     exact = [hit for hit in hits if _is_called(hit, text)]
     ends = [hit for hit in hits if end and hit["id"].endswith(end[1])]
@@ -169,12 +129,12 @@ def chosen(text: str, kind: str, hits: Sequence[Mapping[str, Any]]) -> Mapping[s
     if len(fitting) == 1:
         return fitting[0]
     noun = _noun(kind)
-    told = "Several fit" if fitting else "These are similar"
+    fit = "Several fit" if fitting else "These are similar"
     lines = [
         f"  {tail(hit['id'])}  {printable(str(hit['name']))}  {hit.get('status') or ''}".rstrip()
         for hit in (fitting or hits)[:MOST_CANDIDATES]
     ]
-    question = f"{printable(text)} does not name one {noun}. {told}; give the id:"
+    question = f"{printable(text)} does not name one {noun}. {fit}; give the id:"
     raise AmbiguousNameError("\n".join([question, *lines]))
 
 

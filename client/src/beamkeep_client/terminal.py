@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
-import click
-
 from .catalogue import Entry
 
 TAIL = 8
@@ -125,15 +123,15 @@ def show(entry: Entry, body: Mapping[str, Any], form: str = "table") -> None:
         heads = [each.upper() for each in heads]
         kept = 1 if own.endswith("id") else 0
         for line in _lines([heads, *rows], None if form == "wide" else width(), kept=kept):
-            click.echo(line)
+            _echo(line)
     else:
-        click.echo(f"No {entry.noun.replace('-', ' ')} fits." if entry.noun else "Nothing fits.")
+        _echo(f"No {entry.noun.replace('-', ' ')} fits." if entry.noun else "Nothing fits.")
     if (total := body.get("total")) is not None:
-        click.echo(f"{total} in all", err=True)
+        _echo(f"{total} in all", err=True)
     if body.get("stale"):
-        click.echo(STALE, err=True)
+        _echo(STALE, err=True)
     if more := body.get("next_cursor"):
-        click.echo(f"There are more: --cursor {more}", err=True)
+        _echo(f"There are more: --cursor {more}", err=True)
 
 
 def _own(value: object, form: str, entry: Entry) -> str:
@@ -161,12 +159,25 @@ def _show_fields(entry: Entry, body: Mapping[str, Any], names: Mapping[str, str]
     plain = {name: value for name, value in known.items() if not _is_long(value)}
     rows = [[_label(n, own), field_cell(n, v, {} if n == own else names)] for n, v in plain.items()]
     for line in _lines(rows, width(), kept=1):
-        click.echo(line)
+        _echo(line)
     for name, values in known.items():
         if _is_long(values):
-            click.echo(_label(name, own))
+            _echo(_label(name, own))
             for value in values:
-                click.echo(shortened(f"  {brief(value, names)}"))
+                _echo(shortened(f"  {brief(value, names)}"))
+
+
+def _echo(text: str, err: bool = False) -> None:
+    # The Python client does without Click, which is slow to load.
+    import click  # noqa: PLC0415
+
+    click.echo(text, err=err)
+
+
+def _styled(text: str, colour: str) -> str:
+    import click  # noqa: PLC0415
+
+    return click.style(text, fg=colour)
 
 
 def is_empty(value: object) -> bool:
@@ -316,7 +327,7 @@ def _lines(
 def _fitted(cell: str, columns: int, coloured: bool) -> str:
     text = cell if len(cell) <= columns else f"{cell[: columns - 1]}…"
     sign = SIGN_OF.get(cell[2:])
-    shown = click.style(text, fg=sign[1]) if sign and coloured else text
+    shown = _styled(text, sign[1]) if sign and coloured else text
     return shown + " " * (columns - len(text))
 
 

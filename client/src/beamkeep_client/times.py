@@ -1,10 +1,11 @@
 """Times as people write them."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-import click
+from .catalogue import Entry
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 BEFORE = re.compile(r"-?([0-9]{1,6})([smhdw])")
@@ -34,11 +35,12 @@ def time_of(text: str) -> datetime | None:
         return None
 
 
-class TimeParameter(click.ParamType[str]):
-    """A time, sent as the service reads it."""
+def with_times(entry: Entry, arguments: Mapping[str, object]) -> dict[str, Any]:
+    """Return the arguments that are given; a time may be a datetime or written as `-12h`."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return {name: _sent(value, entry.fields[name].format) for name, value in given.items()}
 
-    name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        meant = time_of(str(value))
-        return meant.isoformat() if meant else self.fail(f"Write a time as {FORMS}.", param, ctx)
+def _sent(value: object, format: str | None) -> object:
+    meant = time_of(value) if isinstance(value, str) and format == "date-time" else value
+    return meant.astimezone().isoformat() if isinstance(meant, datetime) else value

@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from .calling import ATTEMPTS, REFUSED, call, connect, refused, request_of
-from .catalogue import Entry, Field, catalogue
+from .calling import REFUSED, call, connect, refused
+from .catalogue import Entry, Field, catalogue, request_of
 from .following import ConductFollower, decide
-from .http import HttpClient, ServiceError
+from .http import ATTEMPTS, ServiceError
 from .layouts import LAYOUTS
-from .references import (
-    AmbiguousNameError,
-    Reference,
-    found,
-    unresolved,
-    with_ids,
-)
+from .parameters import JsonParameter, TimeParameter
+from .references import AmbiguousNameError, Reference, unresolved, with_ids
+from .synchronous.http import HttpClient
+from .synchronous.references import found
 from .terminal import printable, shortened, show, tail
-from .times import TimeParameter
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,23 +31,6 @@ SCALARS: Mapping[str, click.ParamType[Any]] = {
 ID_TEXT = re.compile(r'"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"')
 MOST_NAMED = 50
 FORMS = ("table", "wide", "json", "yaml", "name")
-
-
-class JsonParameter(click.ParamType[Any]):
-    """A parameter written as JSON; with `or_text`, what is not JSON is taken as a string."""
-
-    def __init__(self, or_text: bool = False) -> None:
-        self.name, self._or_text = "json", or_text
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> object:
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value if self._or_text else self.fail("The value is not JSON.", param, ctx)
 
 
 def kebab(name: str) -> str:
@@ -233,16 +212,12 @@ def _objects(
     """Return the object that each reference among the arguments means."""
     objects: dict[Reference, Mapping[str, Any]] = {}
 
-    def ask(entry: Entry, arguments: Mapping[str, Any]) -> Any:
-        method, path, content = request_of(entry, arguments)
-        return client.request(method, path, **content).json()
-
     for reference in unresolved(entry, arguments):
         if not by_name:
             hint = "Give --by-name to use names and ends of ids."
             raise click.UsageError(f"{printable(reference.text)} is not a UUID. {hint}")
         try:
-            objects[reference] = found(reference, ask)
+            objects[reference] = found(client, reference)
         except AmbiguousNameError as error:
             told = "\n".join(shortened(line) for line in str(error).splitlines())
             raise click.UsageError(told) from None

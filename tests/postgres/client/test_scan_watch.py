@@ -21,7 +21,8 @@ from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.data_root import data_root
 from beamkeep.testing.server import Server, running_server
 from beamkeep.testing.waiting import until
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.http import ServiceError
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.tools.scan_watch import Ledger, Rules, ScanWatch, sum_of
 
 pytestmark = pytest.mark.postgres

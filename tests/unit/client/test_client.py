@@ -1,5 +1,7 @@
 """The Python client: every operation as a method, answers as objects, refusals as exceptions."""
 
+import copy
+import inspect
 import json
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from uuid import uuid4
 
 import httpx2
@@ -15,6 +18,7 @@ import pytest
 
 from beamkeep_client import (
     AmbiguousNameError,
+    Answer,
     AsyncBeamkeep,
     Beamkeep,
     Refused,
@@ -22,8 +26,7 @@ from beamkeep_client import (
     http,
     times,
 )
-from beamkeep_client.catalogue import catalogue
-from beamkeep_client.client import plural
+from beamkeep_client.catalogue import Entry, catalogue
 
 pytestmark = pytest.mark.anyio
 
@@ -65,26 +68,65 @@ class Service:
         return AsyncBeamkeep(URL, "t", transport=httpx2.MockTransport(self))
 
 
-def test_every_operation_is_a_method_of_its_noun():
-    client: Any = Service().client
-    for entry in catalogue().values():
-        if entry.noun:
-            verb = entry.verb.replace("-", "_")
-            assert callable(getattr(getattr(client, plural(entry.noun)), verb)), entry.name
-    assert "runs" in dir(client)
-    assert "start" in dir(client.runs)
-    with pytest.raises(AttributeError, match="There is no flights"):
-        client.flights  # noqa: B018
-    with pytest.raises(AttributeError, match="There is no launch"):
-        client.runs.launch  # noqa: B018
+def methods_of(client: Beamkeep | AsyncBeamkeep) -> Mapping[str, Callable[..., Any]]:
+    """The methods of a client by the words of the command line."""
+    nouns = {"": client, **{name: getattr(client, name) for name in dir(client)}}
+    return {
+        f"{noun} {name}".strip(" _"): getattr(verbs, name)
+        for noun, verbs in nouns.items()
+        for name in dir(verbs)
+        if not name.startswith("_") and inspect.isroutine(getattr(verbs, name))
+    }
 
 
-def test_the_types_name_every_method():
-    stub = (ROOT / "client/src/beamkeep_client/client.pyi").read_text()
+def called(entry: Entry) -> str:
+    """How the method of an operation is called."""
+    if entry.name == "list_events":
+        return "events list"
+    noun, verb = (each.replace("-", "_") for each in (entry.noun, entry.verb))
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{plural} {verb}" if noun else verb
+
+
+async def test_every_operation_is_a_method_of_both_clients_with_the_same_parameters():
+    async with Service().asynchronous as client:
+        waiting = methods_of(client)
+    with Service().client as client:
+        methods = methods_of(client)
+    assert methods.keys() == waiting.keys()
     for entry in catalogue().values():
-        if entry.noun:
-            verb = entry.verb.replace("-", "_")
-            assert stub.count(f"def {verb}(") + stub.count(f"def {verb}_(") >= 2, entry.name
+        method, name = methods[called(entry)], entry.name
+        parameters = inspect.signature(method).parameters
+        assert inspect.signature(waiting[called(entry)]).parameters == parameters, name
+        assert (method.__doc__ or "").startswith(entry.doc.splitlines()[0]), name
+        options = [] if entry.is_question else OPTIONS
+        options = [*options, "if_match"] if entry.kind == "change" else options
+        assert [*parameters][len(entry.fields) :] == options, name
+
+
+OPTIONS = ["dry_run", "note", "idempotency_key"]
+
+
+async def test_a_command_is_rehearsed_proposed_and_repeated():
+    body = {"events": [{"event_type": "RunHeld"}]}
+    service = Service(httpx2.Response(200, json=body), httpx2.Response(200, json=body))
+    options: Mapping[str, Any] = {
+        "dry_run": True,
+        "if_match": 3,
+        "note": "Beam is lost — déjà vu",
+        "idempotency_key": "k1",
+    }
+    with service.client as client:
+        rehearsed = client.runs.hold(ID, reason="Beam lost", **options)
+    async with service.asynchronous as client:
+        assert await client.runs.hold(ID, reason="Beam lost", **options) == rehearsed
+    assert [event.event_type for event in rehearsed.events] == ["RunHeld"]
+    for asked in service.asked:
+        assert asked.url.params["dry_run"] == "true"
+        assert asked.headers["if-match"] == '"3"'
+        assert asked.headers["idempotency-key"] == "k1"
+        assert unquote(asked.headers["proposal-note"]) == "Beam is lost — déjà vu"
+        assert json.loads(asked.content) == {"reason": "Beam lost"}
 
 
 def test_a_run_is_started_by_names_and_its_answer_has_attributes():
@@ -96,7 +138,7 @@ def test_a_run_is_started_by_names_and_its_answer_has_attributes():
     assert asked.headers["idempotency-key"]
     assert (run.run_id, run.version) == (OTHER, 1)
     assert [caution.text for caution in run.cautions] == ["Hot"]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    with pytest.raises(AttributeError, match="There is no colour"):
+    with pytest.raises(AttributeError, match="There are: run_id, cautions"):
         run.colour  # noqa: B018
 
 
@@ -258,12 +300,12 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_key(monkeypatch: pytest.
     assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
 
 
-def test_a_wrong_argument_is_told_before_anything_is_sent():
+def test_a_wrong_argument_is_refused_before_anything_is_sent():
     service = Service()
     client: Any = service.client
-    with pytest.raises(TypeError, match="run start takes no colour"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         client.runs.start(name="x", plan=ID, colour="red")
-    with pytest.raises(TypeError, match="run start lacks plan_id"):
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'plan'"):
         client.runs.start(name="x")
     assert not service.asked
 
@@ -316,7 +358,7 @@ def test_events_that_happened_are_read_page_by_page():
     assert [each.url.params.get("after") for each in service.asked] == [None, "c1"]
     assert service.asked[0].url.params.get_list("type") == ["RunHeld"]
     client: Any = service.client
-    with pytest.raises(TypeError, match="Events have no filter colour"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         list(client.events.list(colour="red"))
 
 
@@ -331,6 +373,48 @@ def test_events_are_followed_until_the_service_refuses_them():
         next(followed)
 
 
+async def test_events_and_search_are_in_both_clients():
+    sent = f"id: c1\nevent: event\ndata: {json.dumps(EVENT)}\n\n"
+    page = {"items": [EVENT], "next_cursor": "c1", "more": False}
+    service = Service(
+        *(httpx2.Response(200, **each) for each in ({"json": page}, {"text": sent}) * 2)
+    )
+    with service.client as client:
+        assert [hit.id for hit in client.search("Fly scan", kind=["Plan"])] == [ID]
+        assert [event.subject for event in client.events.list(types=["RunHeld"])] == [ID]
+        assert next(iter(client.events.follow(types=["RunHeld"]))).subject == ID
+    async with service.asynchronous as client:
+        assert [hit.id for hit in await client.search("Fly scan", kind=["Plan"])] == [ID]
+        assert [event.subject async for event in client.events.list(types=["RunHeld"])] == [ID]
+        async for event in client.events.follow(types=["RunHeld"]):
+            assert event.subject == ID
+            break
+    assert [each.url.params["type"] for each in service.asked] == ["RunHeld"] * 4
+
+
+def test_an_answer_is_a_dictionary_whose_fields_are_attributes():
+    body = {"run_id": ID, "items": [{"keys": 1}], "note": None, "_note": "x"}
+    answer: Any = Answer(body, 4)
+    assert (answer["run_id"], answer.run_id, answer.version) == (ID, ID, 4)
+    assert answer.items == [{"keys": 1}]
+    assert answer.items[0].keys == 1
+    assert json.loads(json.dumps(Answer({"a": [1]}))) == {"a": [1]}
+    assert repr(answer).startswith(f"Answer(run_id='{ID}', ")
+    assert repr(answer).endswith(", version=4)")
+    assert {"run_id", "version", "to_dict"} <= {*dir(answer)}
+    again = copy.deepcopy(answer)
+    assert (again, again.version, type(again)) == (answer, 4, Answer)
+
+
+def test_a_shell_shows_what_the_client_and_its_answers_are():
+    client = Service(httpx2.Response(200, json={"run_id": ID})).client
+    assert repr(client) == f"Beamkeep('{URL}')"
+    assert repr(client.zones) == "<ZoneVerbs: define, get, history, list>"
+    assert repr(client.runs.list(status=["Held"])).startswith("<list_runs(status=['Held']):")
+    assert repr(client.runs.get(ID)) == f"GetRunAnswer(run_id='{ID}')"
+    assert "reason" in str(inspect.signature(client.runs.hold))
+
+
 async def test_the_asynchronous_client_does_the_same():
     service = Service(
         httpx2.Response(200, json={"items": [{"name": "A"}], "next_cursor": None}),
@@ -342,11 +426,12 @@ async def test_the_asynchronous_client_does_the_same():
 
 
 def test_the_client_imports_nothing_of_the_server():
-    code = "import sys, beamkeep_client.client, beamkeep_client.cli; print(*sys.modules)"
+    code = "import sys, beamkeep_client.cli; beamkeep_client.Beamkeep; print(*sys.modules)"
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     loaded = set(ran.stdout.split())
     assert "beamkeep_client.http" in loaded
-    unwanted = ("beamkeep.", "pydantic", "asyncpg", "starlette", "uvicorn", "mcp", "numpy")
+    server = ("beamkeep.", "pydantic", "asyncpg", "starlette", "uvicorn", "mcp")
+    unwanted = (*server, "numpy", "pandas", "polars")
     assert not [name for name in loaded if name == "beamkeep" or name.startswith(unwanted)]

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from beamkeep_client import events, times
 from beamkeep_client.cli import command_line
+from beamkeep_client.synchronous import events as stream_of_events
 
 ID = "01a1e349-4fcd-7715-8329-d2677b206f6a"
 SSE = {"content-type": "text/event-stream"}
@@ -51,7 +52,7 @@ class Scripted:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(stream_of_events, "PAUSE_SECONDS", 0)
 
 
 def run(service: Scripted, *arguments: str) -> Result:

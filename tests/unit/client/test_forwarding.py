@@ -6,8 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from beamkeep_client.http import HttpClient
 from beamkeep_client.mcp import Forwarder, headers_of
+from beamkeep_client.synchronous.http import HttpClient
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 

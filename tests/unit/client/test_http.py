@@ -7,7 +7,8 @@ import httpx2
 import pytest
 
 from beamkeep_client import http
-from beamkeep_client.http import HttpClient, ServiceError, read_token
+from beamkeep_client.http import ServiceError, read_token
+from beamkeep_client.synchronous.http import HttpClient
 
 URL = "https://lab.test"
 BUSY = httpx2.Response(429, headers={"Retry-After": "0"}, json={"code": "TooManyRequestsError"})

@@ -13,9 +13,10 @@ import pytest
 from click.testing import CliRunner
 from tests.support.oidc import AUDIENCE, OidcProvider, oidc_provider
 
-from beamkeep_client import login
+from beamkeep_client import logins
 from beamkeep_client.cli import command_line
-from beamkeep_client.login import Login, LoginError, Provider, device_login, keep, kept, token_of
+from beamkeep_client.login import device_login
+from beamkeep_client.logins import Login, LoginError, Provider, store, stored, token_of
 
 SERVICE = "http://127.0.0.1:1"
 
@@ -91,26 +92,26 @@ def test_the_command_keeps_the_login_for_its_owner_alone(
     monkeypatch.setattr(click, "echo", tell)
     told = CliRunner().invoke(command_line(), ["--url", SERVICE, "login"], obj=transport)
     assert told.exit_code == 0
-    file = login.file_of("default")
+    file = logins.file_of("default")
     assert file.stat().st_mode & 0o077 == 0
     assert file.parent.stat().st_mode & 0o077 == 0
     assert token_of("default") == json.loads(file.read_text())["access_token"]
     ended = CliRunner().invoke(command_line(), ["logout"], obj=transport)
     assert ended.exit_code == 0
-    assert kept("default") is None
+    assert stored("default") is None
 
 
 def test_a_token_is_renewed_once_by_many_that_need_it(provider: OidcProvider):
     found = logged_in(provider)
     found.expires_at = 0
-    keep("default", found)
+    store("default", found)
     transport = ServiceBefore(provider.issuer)
     with ThreadPool(8) as pool:
         tokens = pool.map(lambda _: token_of("default", lambda: Provider(transport)), range(8))
     assert len({*tokens}) == 1
     assert tokens[0] != found.access_token
     assert claims(tokens[0])["aud"] == AUDIENCE
-    renewed = kept("default")
+    renewed = stored("default")
     assert renewed is not None
     assert renewed.refresh_token != found.refresh_token
 
@@ -118,7 +119,7 @@ def test_a_token_is_renewed_once_by_many_that_need_it(provider: OidcProvider):
 def test_a_login_that_has_ended_says_so(provider: OidcProvider):
     found = logged_in(provider)
     found.expires_at, found.refresh_token = 0, "used"
-    keep("default", found)
+    store("default", found)
     with pytest.raises(LoginError, match=r"The login has ended .* Run: beamkeep login"):
         token_of("default", lambda: Provider(ServiceBefore(provider.issuer)))
     with pytest.raises(LoginError, match="Nobody is logged in"):

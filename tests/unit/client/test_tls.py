@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.support.certificates import certificate
 
-from beamkeep_client.http import HttpClient, ServiceError
-from beamkeep_client.login import LoginError, Provider
+from beamkeep_client.http import ServiceError
+from beamkeep_client.logins import LoginError, Provider
+from beamkeep_client.synchronous.http import HttpClient
 
 
 class Answering(BaseHTTPRequestHandler):

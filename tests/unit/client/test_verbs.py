@@ -30,8 +30,7 @@ from beamkeep.kernel import Operation, SurfaceKind
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import memory_service, policy
 from beamkeep_client import http
-from beamkeep_client.calling import request_of
-from beamkeep_client.catalogue import Entry, catalogue
+from beamkeep_client.catalogue import Entry, catalogue, request_of
 from beamkeep_client.cli import command_line
 from beamkeep_client.terminal import show
 from beamkeep_client.verbs import Verb

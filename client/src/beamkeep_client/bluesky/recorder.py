@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep_client.http import HttpClient
+from beamkeep_client.synchronous.http import HttpClient
 
 from .sender import Flushed, Sender
 from .spool import Spool, encoded

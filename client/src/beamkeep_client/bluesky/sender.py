@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from threading import Condition, Event, Thread
 from urllib.parse import quote, unquote
 
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.http import ServiceError
+from beamkeep_client.synchronous.http import HttpClient
 
 from .spool import Spool, SpoolEntry
 from .translation import ObservationEntry, Translation, ending

@@ -16,8 +16,9 @@ from uuid import uuid4
 
 import click
 
-from beamkeep_client.calling import ATTEMPTS, connect, parts_of, rows
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.calling import connect, parts_of
+from beamkeep_client.http import ATTEMPTS, ServiceError
+from beamkeep_client.parameters import TimeParameter
 from beamkeep_client.references import AmbiguousNameError
 from beamkeep_client.shared.checksums import (
     FoundBytes,
@@ -29,10 +30,11 @@ from beamkeep_client.shared.checksums import (
     no_pace,
     open_below,
 )
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.terminal import human, printable, shortened, width
-from beamkeep_client.times import FORMS, TimeParameter
+from beamkeep_client.times import FORMS
 
-from .naming import object_id, told_failures
+from .naming import object_id, printed_failures
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -154,7 +156,7 @@ def verify_copies_command() -> click.Command:
         client = connect(click.get_current_context())
         here = os.path.normpath(under or "/")
         roots = maps or [(here, here)]
-        with told_failures(AmbiguousNameError):
+        with printed_failures(AmbiguousNameError):
             filters = {
                 "supply_id": supply and object_id(client, supply, "Supply"),
                 "dataset_id": dataset and object_id(client, dataset, "Dataset"),
@@ -384,4 +386,4 @@ def bar(read: int, total: int, seconds: float, copies: str) -> str:
 
 def _copies(client: HttpClient, filters: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     given = {name: value for name, value in filters.items() if value}
-    return rows(client, "/distributions", {"status": KEPT, "limit": PAGE, **given})
+    return client.rows("/distributions", {"status": KEPT, "limit": PAGE, **given})

@@ -22,14 +22,15 @@ from uuid import uuid4
 
 import click
 
-from beamkeep_client.calling import ATTEMPTS, connect, parts_of, stop
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.calling import connect, parts_of, stop
+from beamkeep_client.http import ATTEMPTS, ServiceError
 from beamkeep_client.references import AmbiguousNameError
 from beamkeep_client.shared.checksums import FileOnHost, host_name, identity_of
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.terminal import human, local, printable, shortened
 
 from .copies import Verifying, due_copy
-from .naming import object_id, told_failures
+from .naming import object_id, printed_failures
 
 PAGE, FORMAT = 10_000, 2
 KEPT = 3
@@ -87,7 +88,7 @@ WHERE = (
 
 def _report() -> click.Command:
     def run(supply: str | None, under: str | None, form: str | None) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             pages = pages_of(client, _filters(client, supply, under))
             shape = form or ("table" if sys.stdout.isatty() else "csv")
@@ -107,7 +108,7 @@ def _plan() -> click.Command:
     def run(
         supply: str | None, under: str | None, check_under: Sequence[str], wait: float, file: Path
     ) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             filters = _filters(client, supply, under)
             _check_first(client, filters, check_under, wait)
@@ -190,7 +191,7 @@ def _distribution(client: HttpClient, id: str) -> Mapping[str, Any]:
 
 def _discard() -> click.Command:
     def run(file: Path, reason: str, null: bool) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             plan = read_plan(file, client.url)
             end, kept = "\0" if null else "\n", 0
@@ -221,7 +222,7 @@ def _discard() -> click.Command:
 
 def _removed() -> click.Command:
     def run(file: Path) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             copies = read_plan(file, client.url).copies
             left, done, unsure = 0, 0, 0
@@ -249,7 +250,7 @@ def _removed() -> click.Command:
 
 def _mark_storage() -> click.Command:
     def run(supply: str, directory: Path) -> None:
-        with told_failures(*FAILURES):
+        with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             id = object_id(client, supply, "Supply")
         marker = directory / MARKER

@@ -19,10 +19,11 @@ from uuid import UUID, uuid4
 import click
 
 from beamkeep_client.calling import REFUSED, connect, stop
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.http import ServiceError
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.terminal import printable
 
-from .naming import told_failures
+from .naming import printed_failures
 
 SOME_REFUSED = 3
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -54,7 +55,7 @@ def export_command() -> click.Command:
     """Return the command that writes envelopes to files."""
 
     def run(permit_id: UUID, artifact_ids: tuple[UUID, ...], outbox: Path) -> None:
-        with told_failures():
+        with printed_failures():
             client = connect(click.get_current_context())
             outbox.mkdir(mode=0o700, parents=True, exist_ok=True)
             for id in artifact_ids:
@@ -85,7 +86,7 @@ def import_command() -> click.Command:
     def run(paths: tuple[Path, ...], permit_id: UUID, follow: bool) -> None:
         if follow and not all(path.is_dir() for path in paths):
             raise click.UsageError("--follow looks at directories only.")
-        with told_failures(), alone({p if p.is_dir() else p.parent for p in paths}):
+        with printed_failures(), alone({p if p.is_dir() else p.parent for p in paths}):
             client = connect(click.get_current_context())
             counts = Counter[str]()
             while True:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from beamkeep_client.calling import ATTEMPTS, REFUSED, connect, rows, stop
-from beamkeep_client.http import HttpClient
+from beamkeep_client.calling import REFUSED, connect, stop
+from beamkeep_client.http import ATTEMPTS
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.terminal import printable
 
 from .delivery import export_command, import_command
-from .naming import told_failures
+from .naming import printed_failures
 
 KEY_CHARACTERS, GROUP, GROUPS = 43, 4, 8
 ROOT, ONLINE = "SealOfflineRoot", "SealOnlineSigning"
@@ -66,7 +67,7 @@ def federation_command() -> click.Group:
 
 def _card() -> click.Command:
     def run() -> None:
-        with told_failures(UnusableFileError):
+        with printed_failures(UnusableFileError):
             card = own_card(connect(click.get_current_context()))
         shown = {**card._asdict(), "credentials": [key._asdict() for key in card.credentials]}
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
@@ -84,7 +85,7 @@ def _add_peer() -> click.Command:
     def run(file: Path, yes: bool) -> None:
         if not yes and not sys.stdin.isatty():
             raise click.UsageError(NO_TERMINAL)
-        with told_failures(UnusableFileError):
+        with printed_failures(UnusableFileError):
             card = read_card(file)
             click.echo(printable(f"{card.name} ({card.facility_code})"))
             for line in fingerprint_lines(card.credentials):
@@ -113,7 +114,7 @@ def _add_peer() -> click.Command:
 
 def _check_rotation() -> click.Command:
     def run(file: Path) -> None:
-        with told_failures(UnusableFileError):
+        with printed_failures(UnusableFileError):
             seal = _object(file)
             client = connect(click.get_current_context())
             site = site_of(client, str(seal.get("facility_code")))
@@ -281,7 +282,7 @@ def site_of(client: HttpClient, code: str) -> Mapping[str, Any]:
 def keys_of(client: HttpClient, facility_id: str) -> list[Mapping[str, Any]]:
     """Return the credentials of a facility, oldest first."""
     asked = {"facility_id": facility_id, "order": "oldest", "limit": PAGE}
-    return [*rows(client, "/federation/credentials", asked)]
+    return [*client.rows("/federation/credentials", asked)]
 
 
 def _object(file: Path) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """Objects by name for commands that are no verb, and how such commands end when they fail."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
-from beamkeep_client.calling import ATTEMPTS, REFUSED, UNREACHABLE, request_of, stop
-from beamkeep_client.catalogue import Entry
-from beamkeep_client.http import HttpClient, ServiceError
-from beamkeep_client.references import Reference, found, is_id
+from beamkeep_client.calling import REFUSED, UNREACHABLE, stop
+from beamkeep_client.http import ATTEMPTS, ServiceError
+from beamkeep_client.references import Reference, is_id
+from beamkeep_client.synchronous.http import HttpClient
+from beamkeep_client.synchronous.references import found
 from beamkeep_client.terminal import printable
 
 
@@ -18,15 +18,11 @@ def object_id(client: HttpClient, text: str, kind: str, attempts: int = ATTEMPTS
     may not see objects of this kind.
     """
 
-    def ask(entry: Entry, arguments: Mapping[str, Any]) -> Any:
-        method, path, content = request_of(entry, arguments)
-        return client.request(method, path, **content, attempts=attempts).json()
-
-    return text if is_id(text) else found(Reference(text, kind), ask)["id"]
+    return text if is_id(text) else found(client, Reference(text, kind), attempts)["id"]
 
 
 @contextmanager
-def told_failures(*unusable: type[Exception]) -> Generator[None]:
+def printed_failures(*unusable: type[Exception]) -> Generator[None]:
     """Print why a command fails and exit: for a call to the service, or one of these errors."""
     try:
         yield

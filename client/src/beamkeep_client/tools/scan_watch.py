@@ -21,9 +21,10 @@ from urllib.parse import unquote_to_bytes, urlsplit
 import click
 
 from beamkeep_client.calling import REFUSED, UNREACHABLE, connect, stop
-from beamkeep_client.http import HttpClient, ServiceError
+from beamkeep_client.http import ServiceError
 from beamkeep_client.references import AmbiguousNameError
 from beamkeep_client.shared.checksums import tree_digest
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.terminal import local, printable
 
 from .naming import object_id

@@ -6,9 +6,10 @@ from uuid import uuid4
 
 import click
 
-from beamkeep_client.calling import ATTEMPTS, REFUSED, call, connect, stop
+from beamkeep_client.calling import REFUSED, call, connect, stop
 from beamkeep_client.catalogue import catalogue
-from beamkeep_client.http import HttpClient
+from beamkeep_client.http import ATTEMPTS
+from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.terminal import printable
 
 from .beamline import read

@@ -1,0 +1,1 @@
+"""Everything that calls the service. `make reference` writes `synchronous` from it."""

@@ -1,0 +1,46 @@
+"""The Python client: nouns are attributes, their verbs are methods."""
+
+from typing import TYPE_CHECKING, Self
+
+from beamkeep_client.asynchronous.calls import AsyncCalls
+from beamkeep_client.asynchronous.http import AsyncHttpClient
+from beamkeep_client.asynchronous.nouns import AsyncNouns
+from beamkeep_client.logins import Token, connection
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+class AsyncBeamkeep(AsyncNouns):
+    """A client of one service. Its nouns are attributes, and their verbs are methods.
+
+    Address and token are those given, else BEAMKEEP_URL and BEAMKEEP_TOKEN, else those of
+    `beamkeep login`. A token that is a function is asked for at every call.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: Token = None,
+        *,
+        profile: str = "default",
+        surface_id: str | None = None,
+        transport: "httpx2.AsyncBaseTransport | None" = None,
+    ) -> None:
+        """Raise ValueError when `url` or `token` cannot be used."""
+        address, given = connection(url, token, profile)
+        self._client = AsyncHttpClient(address, given, surface_id=surface_id, transport=transport)
+        super().__init__(AsyncCalls(self._client))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._client.url!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
