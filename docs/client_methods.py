@@ -150,10 +150,12 @@ def _events(top: Iterable[Data], kinds: Mapping[str, str]) -> Iterator[str]:
 def _client(nouns: Iterable[str], top: Iterable[Data], kinds: Mapping[str, str]) -> Iterator[str]:
     """Yield the class that has every noun as an attribute."""
     yield from ("\nclass AsyncNouns:", '    """Every noun of the catalogue as an attribute."""\n')
-    yield "    def __init__(self, calls: AsyncCalls) -> None:"
+    attributes = {_plural(noun): f"Async{_class(noun)}Verbs" for noun in nouns}
+    attributes |= {"events": "AsyncEvents"}
+    yield from (f"    {name}: {kind}" for name, kind in attributes.items())
+    yield "\n    def __init__(self, calls: AsyncCalls) -> None:"
     yield "        self._calls = calls"
-    yield "        self.events = AsyncEvents(calls)"
-    yield from (f"        self.{_plural(noun)} = Async{_class(noun)}Verbs(calls)" for noun in nouns)
+    yield from (f"        self.{name} = {kind}(calls)" for name, kind in attributes.items())
     for data in top:
         if data["name"] != "list_events":
             yield from _method(data, kinds)

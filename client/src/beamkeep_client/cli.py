@@ -110,35 +110,37 @@ class CommandLine(Suggesting):
         for entry in catalogue().values():
             if entry.noun:
                 self._nouns.setdefault(entry.noun, []).append(entry)
-        self.params += [
-            click.Option(
-                ["--url"],
-                envvar="BEAMKEEP_URL",
-                help="Address of the service (default: $BEAMKEEP_URL, login).",
-            ),
-            click.Option(
-                ["--profile"],
-                envvar="BEAMKEEP_PROFILE",
-                default="default",
-                help="Login to use (default: $BEAMKEEP_PROFILE, else default).",
-            ),
-            click.Option(
-                ["--token-file"],
-                type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                help="File with the access token (default: $BEAMKEEP_TOKEN).",
-            ),
-            click.Option(
-                ["--surface-id"], help="Surface to call (default: the service's REST surface)."
-            ),
-            click.Option(
-                ["--version"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_version,
-                help="Print the versions and exit.",
-            ),
-        ]
+        self.params.extend(
+            [
+                click.Option(
+                    ["--url"],
+                    envvar="BEAMKEEP_URL",
+                    help="Address of the service (default: $BEAMKEEP_URL, login).",
+                ),
+                click.Option(
+                    ["--profile"],
+                    envvar="BEAMKEEP_PROFILE",
+                    default="default",
+                    help="Login to use (default: $BEAMKEEP_PROFILE, else default).",
+                ),
+                click.Option(
+                    ["--token-file"],
+                    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                    help="File with the access token (default: $BEAMKEEP_TOKEN).",
+                ),
+                click.Option(
+                    ["--surface-id"], help="Surface to call (default: the service's REST surface)."
+                ),
+                click.Option(
+                    ["--version"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_version,
+                    help="Print the versions and exit.",
+                ),
+            ]
+        )
         for command in (
             *(events_command(), find_command(), catalogue_command()),
             *(login_command(), logout_command(), completion_command()),

@@ -57,7 +57,8 @@ class Connection:
             )
         if isinstance(token, str) and not TOKEN.fullmatch(token.strip()):
             raise ValueError(MALFORMED_TOKEN)
-        self.url, self._token = url.rstrip("/"), token
+        self.url: str = url.rstrip("/")
+        self._token = token
         headers = {"User-Agent": f"beamkeep-client/{version('beamkeep-client')}"}
         headers |= {"X-Surface-Id": surface_id} if surface_id else {}
         # A proxy that the environment names could read plain HTTP to this machine.

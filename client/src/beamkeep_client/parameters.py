@@ -11,8 +11,10 @@ from .times import FORMS, time_of
 class JsonParameter(click.ParamType[Any]):
     """A parameter written as JSON; with `or_text`, what is not JSON is taken as a string."""
 
+    name = "json"
+
     def __init__(self, or_text: bool = False) -> None:
-        self.name, self._or_text = "json", or_text
+        self._or_text = or_text
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None

@@ -114,8 +114,10 @@ FOR_ALL = (
 class Verb(click.Command):
     """The verb of one operation or question. Its options are made when it is called."""
 
-    def __init__(self, entry: Entry, name: str, hidden: bool = False) -> None:
-        super().__init__(name, help=entry.doc, hidden=hidden)
+    entry: Entry
+
+    def __init__(self, entry: Entry, name: str, hidden: bool = False, more: str = "") -> None:
+        super().__init__(name, help=f"{entry.doc}{more}", hidden=hidden)
         self.entry = entry
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -123,17 +125,15 @@ class Verb(click.Command):
             entry = self.entry
             if entry.target:
                 self.params.append(_target(entry))
-            self.params += [
+            self.params.extend(
                 option(name, field, name in entry.required, entry.is_question)
                 for name, field in entry.fields.items()
-            ]
+            )
             if not entry.is_question:
-                self.params += [
-                    *FOR_OPERATIONS,
-                    *(FOR_CHANGES if entry.kind == "change" else ()),
-                    *(FOR_ACCEPTED if entry.follows else ()),
-                ]
-            self.params += FOR_ALL
+                self.params.extend(FOR_OPERATIONS)
+                self.params.extend(FOR_CHANGES if entry.kind == "change" else ())
+                self.params.extend(FOR_ACCEPTED if entry.follows else ())
+            self.params.extend(FOR_ALL)
         return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -194,12 +194,13 @@ class StatusVerb(Verb):
     """How all beamlines stand, or one of them if it is named first."""
 
     def __init__(self) -> None:
-        super().__init__(catalogue()["get_status"], "status")
-        self.help = f"{self.help}\n\nWith the name of a beamline, show the board of that beamline."
+        more = "\n\nWith the name of a beamline, show the board of that beamline."
+        super().__init__(catalogue()["get_status"], "status", more=more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = args and not args[0].startswith("-")
-        self.params, self.entry = [], catalogue()["get_board" if named else "get_status"]
+        self.params.clear()
+        self.entry: Entry = catalogue()["get_board" if named else "get_status"]
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:

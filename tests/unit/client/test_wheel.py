@@ -1,6 +1,7 @@
 """What an installation of the client brings, and what it does not bring."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from beamkeep_client.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]
 SERVER = {"asyncpg", "uvicorn", "mcp", "starlette", "beamkeep", "uvloop", "httptools"}
@@ -94,3 +97,17 @@ def test_the_notebook_of_the_readme_passes_strict_type_checks(tmp_path: Path):
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     found = json.loads(ran.stdout)["generalDiagnostics"]
     assert [each["message"] for each in found] == []
+
+
+def test_everything_that_the_client_exports_has_a_declared_type():
+    folder = Path(sys.executable).parent
+    command = [str(folder / "pyright"), "--verifytypes", "beamkeep_client", "--ignoreexternal"]
+    # Pyright looks for the package in the environment of the Python that the path names first.
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    ran = subprocess.run(
+        [*command, "--outputjson"], capture_output=True, text=True, check=False, env=environment
+    )
+    found = json.loads(ran.stdout)["typeCompleteness"]
+    untyped = [each["name"] for each in found["symbols"] if not each["isTypeKnown"]]
+    assert (found["completenessScore"], untyped) == (1, [])
+    assert found["exportedSymbolCounts"]["withKnownType"] > len(catalogue())

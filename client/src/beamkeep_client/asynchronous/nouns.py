@@ -10852,9 +10852,48 @@ class AsyncEvents(AsyncVerbs):
 class AsyncNouns:
     """Every noun of the catalogue as an attribute."""
 
+    actors: AsyncActorVerbs
+    zones: AsyncZoneVerbs
+    conduits: AsyncConduitVerbs
+    surfaces: AsyncSurfaceVerbs
+    policies: AsyncPolicyVerbs
+    visits: AsyncVisitVerbs
+    facilities: AsyncFacilityVerbs
+    credentials: AsyncCredentialVerbs
+    permits: AsyncPermitVerbs
+    seals: AsyncSealVerbs
+    enclosures: AsyncEnclosureVerbs
+    families: AsyncFamilyVerbs
+    models: AsyncModelVerbs
+    assets: AsyncAssetVerbs
+    mounts: AsyncMountVerbs
+    frames: AsyncFrameVerbs
+    supplies: AsyncSupplyVerbs
+    subjects: AsyncSubjectVerbs
+    decisions: AsyncDecisionVerbs
+    capabilities: AsyncCapabilityVerbs
+    methods: AsyncMethodVerbs
+    practices: AsyncPracticeVerbs
+    plans: AsyncPlanVerbs
+    recipes: AsyncRecipeVerbs
+    runs: AsyncRunVerbs
+    procedures: AsyncProcedureVerbs
+    datasets: AsyncDatasetVerbs
+    distributions: AsyncDistributionVerbs
+    acquisitions: AsyncAcquisitionVerbs
+    attestations: AsyncAttestationVerbs
+    editions: AsyncEditionVerbs
+    calibrations: AsyncCalibrationVerbs
+    campaigns: AsyncCampaignVerbs
+    clearances: AsyncClearanceVerbs
+    cautions: AsyncCautionVerbs
+    subscriptions: AsyncSubscriptionVerbs
+    agents: AsyncAgentVerbs
+    proposals: AsyncProposalVerbs
+    events: AsyncEvents
+
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
-        self.events = AsyncEvents(calls)
         self.actors = AsyncActorVerbs(calls)
         self.zones = AsyncZoneVerbs(calls)
         self.conduits = AsyncConduitVerbs(calls)
@@ -10893,6 +10932,7 @@ class AsyncNouns:
         self.subscriptions = AsyncSubscriptionVerbs(calls)
         self.agents = AsyncAgentVerbs(calls)
         self.proposals = AsyncProposalVerbs(calls)
+        self.events = AsyncEvents(calls)
 
     async def search(
         self,

@@ -23,7 +23,7 @@ MAX_HELD = 10_000
 TIMEOUT_SECONDS = 10.0
 SCHEME = "bluesky"
 """What the uid of a run is called in `external_refs`."""
-log = logging.getLogger("beamkeep_client.bluesky")
+log: logging.Logger = logging.getLogger("beamkeep_client.bluesky")
 
 if TYPE_CHECKING:
     from bluesky import Msg
@@ -35,9 +35,10 @@ class NotReadyError(Exception):
     """A run of the plan could not start now; `checks` are those that fail."""
 
     def __init__(self, plan_id: str, checks: Sequence[Mapping[str, Any]]) -> None:
-        self.plan_id, self.checks = plan_id, checks
-        told = "; ".join(map(_failed, checks)) or "the run names no plan of Beamkeep"
-        super().__init__(f"A run of plan {plan_id or '-'} cannot start: {told}.")
+        self.plan_id: str = plan_id
+        self.checks: Sequence[Mapping[str, Any]] = checks
+        reasons = "; ".join(map(_failed, checks)) or "the run names no plan of Beamkeep"
+        super().__init__(f"A run of plan {plan_id or '-'} cannot start: {reasons}.")
 
 
 def _failed(check: Mapping[str, Any]) -> str:

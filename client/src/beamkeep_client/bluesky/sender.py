@@ -22,7 +22,7 @@ CLOCK_CODES = frozenset({"InvalidRunInterruptedAtError", "RunCannotTruncateError
 """Codes that a clock ahead of the service's can cause; the run is then truncated without a time."""
 MAX_REPORTED = 10_000
 """The most runs whose end a sender remembers."""
-log = logging.getLogger("beamkeep_client.bluesky")
+log: logging.Logger = logging.getLogger("beamkeep_client.bluesky")
 
 
 @dataclass(frozen=True)

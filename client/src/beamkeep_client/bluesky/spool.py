@@ -12,7 +12,7 @@ import msgspec
 
 from .translation import Document, number
 
-log = logging.getLogger("beamkeep_client.bluesky")
+log: logging.Logger = logging.getLogger("beamkeep_client.bluesky")
 
 
 class SpoolInUseError(Exception):

@@ -10853,9 +10853,48 @@ class Events(Verbs):
 class Nouns:
     """Every noun of the catalogue as an attribute."""
 
+    actors: ActorVerbs
+    zones: ZoneVerbs
+    conduits: ConduitVerbs
+    surfaces: SurfaceVerbs
+    policies: PolicyVerbs
+    visits: VisitVerbs
+    facilities: FacilityVerbs
+    credentials: CredentialVerbs
+    permits: PermitVerbs
+    seals: SealVerbs
+    enclosures: EnclosureVerbs
+    families: FamilyVerbs
+    models: ModelVerbs
+    assets: AssetVerbs
+    mounts: MountVerbs
+    frames: FrameVerbs
+    supplies: SupplyVerbs
+    subjects: SubjectVerbs
+    decisions: DecisionVerbs
+    capabilities: CapabilityVerbs
+    methods: MethodVerbs
+    practices: PracticeVerbs
+    plans: PlanVerbs
+    recipes: RecipeVerbs
+    runs: RunVerbs
+    procedures: ProcedureVerbs
+    datasets: DatasetVerbs
+    distributions: DistributionVerbs
+    acquisitions: AcquisitionVerbs
+    attestations: AttestationVerbs
+    editions: EditionVerbs
+    calibrations: CalibrationVerbs
+    campaigns: CampaignVerbs
+    clearances: ClearanceVerbs
+    cautions: CautionVerbs
+    subscriptions: SubscriptionVerbs
+    agents: AgentVerbs
+    proposals: ProposalVerbs
+    events: Events
+
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self.events = Events(calls)
         self.actors = ActorVerbs(calls)
         self.zones = ZoneVerbs(calls)
         self.conduits = ConduitVerbs(calls)
@@ -10894,6 +10933,7 @@ class Nouns:
         self.subscriptions = SubscriptionVerbs(calls)
         self.agents = AgentVerbs(calls)
         self.proposals = ProposalVerbs(calls)
+        self.events = Events(calls)
 
     def search(
         self,
