@@ -44,7 +44,7 @@ lock: ## write the lock files anew from pyproject.toml
 	for each in anthropic epics nats openai optimiser pkcs11 pvaccess tango; do $(COMPILE) pyproject.toml $(AS_LOCKED) \
 		--extra $$each -o requirements/requirements-$$each.txt || exit 1; done
 	$(COMPILE) client/pyproject.toml $(AS_LOCKED) -o requirements/requirements-client.txt
-	for each in bluesky federation; do $(COMPILE) client/pyproject.toml $(AS_LOCKED) \
+	for each in bluesky federation pandas polars; do $(COMPILE) client/pyproject.toml $(AS_LOCKED) \
 		--extra $$each -o requirements/requirements-$$each.txt || exit 1; done
 
 audit: ## list the parts of the service in build/sbom.json and say which are unfit

@@ -28,7 +28,9 @@ EXTRAS = (
     "nats",
     "openai",
     "optimiser",
+    "pandas",
     "pkcs11",
+    "polars",
     "pvaccess",
     "tango",
 )

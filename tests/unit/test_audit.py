@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[2]
 PROJECTS: list[dict[str, Any]] = [
     tomllib.loads((ROOT / folder / "pyproject.toml").read_text()) for folder in (".", "client")
 ]
-OF_THE_CLIENT = {f"requirements-{name}.txt" for name in ("bluesky", "client", "federation")}
+OF_THE_CLIENT = {
+    f"requirements-{name}.txt" for name in ("bluesky", "client", "federation", "pandas", "polars")
+}
 LOCKED = {each.name: each.read_text() for each in (ROOT / "requirements").glob("*.txt")}
 HASH = "a" * 64
 PART = Part("starlette", "1.10.0", (HASH,))

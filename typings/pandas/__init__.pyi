@@ -1,6 +1,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+class DatetimeTZDtype:
+    tz: Any
+
 class Series:
     dtype: Any
     def __iter__(self) -> Any: ...

@@ -32,13 +32,18 @@ def polars_frame(rows: Sequence[Answer], kind: type[Answer]) -> "pl.DataFrame":
         "int": pl.Int64,
         "str": pl.String,
     }
-    types, columns = _types(kind), _columns(rows, kind)
-    cells = {
-        name: [_cell(row.get(name), is_time=types.get(name) == "Time") for row in rows]
-        for name in columns
-    }
-    schema = {name: known.get(types.get(name, "")) for name in columns}
-    return pl.DataFrame(cells, schema=schema, strict=False)
+    types = _types(kind)
+
+    def column(name: str) -> pl.Series:
+        declared = types.get(name, "")
+        values = [_cell(row.get(name), is_time=declared == "Time") for row in rows]
+        try:
+            return pl.Series(name, values, dtype=known.get(declared), strict=declared in known)
+        except TypeError:
+            # A newer service answers another type. Numbers and texts together become texts.
+            return pl.Series(name, values, strict=False)
+
+    return pl.DataFrame([column(name) for name in _columns(rows, kind)])
 
 
 def _cell(value: Any, is_time: bool) -> Any:
