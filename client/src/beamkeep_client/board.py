@@ -9,7 +9,7 @@ from .terminal import SIGN_OF, age, aligned, height, tail
 type Body = Mapping[str, Any]
 
 MOST_CHECKS = 3
-"""How many failed checks a board tells."""
+"""How many failed checks a board shows."""
 RANK = {"✕": 0, "▲": 1, "○": 2, "●": 3}
 HEADS = ("BEAMLINE", "STATE", "RUNS", "SUPPLIES", "HUTCHES", "ASSETS", "FIRST REASON")
 
@@ -40,10 +40,12 @@ def board(body: Body) -> Iterator[str]:
     names = {id: each["name"] for id, each in body.get("names", {}).items()}
     verdict = list(_verdict(body, names))
     yield from verdict
-    told = {part: _told(body[part], part, line, names) for _, part, line in PARTS}
-    room = _room({part: len(lines) for part, lines in told.items()}, height() - len(verdict) - 2)
+    lines_of = {part: _part_lines(body[part], part, line, names) for _, part, line in PARTS}
+    room = _room(
+        {part: len(lines) for part, lines in lines_of.items()}, height() - len(verdict) - 2
+    )
     for title, part, _ in PARTS:
-        lines, most = told[part], room[part]
+        lines, most = lines_of[part], room[part]
         cut = len(lines) > most or part in body["more"]
         shown = lines[: most - 1] if len(lines) > most > 1 else lines[:most]
         for number, line in enumerate(shown):
@@ -52,7 +54,7 @@ def board(body: Body) -> Iterator[str]:
             yield f"  {'':<10} … and more: beamkeep asset board {tail(body['asset_id'])} -o yaml"
 
 
-def _told(
+def _part_lines(
     objects: Sequence[Body] | None, part: str, line: "PartLine", names: Mapping[str, str]
 ) -> Sequence[str]:
     if objects is None:
@@ -74,8 +76,8 @@ def _room(wanted: Mapping[str, int], most: int) -> Mapping[str, int]:
 def _verdict(body: Body, names: Mapping[str, str]) -> Iterator[str]:
     name, plans = body["name"], body["plans"]
     if not plans:
-        told = "no plan has run here" if plans is not None else "readiness is not shown to you"
-        yield f"{name}: {told}."
+        detail = "no plan has run here" if plans is not None else "readiness is not shown to you"
+        yield f"{name}: {detail}."
         return
     for plan in plans:
         called = names.get(plan["plan_id"]) or tail(plan["plan_id"])
@@ -177,5 +179,5 @@ PARTS: Sequence[tuple[str, str, PartLine]] = (
     ("equipment", "assets", _asset),
     ("caution", "cautions", _caution),
 )
-"""The parts of a board in their order: the title, the field and how one object is told."""
+"""The parts of a board in their order: the title, the field and how one object is shown."""
 SAID_IF_NONE = {"runs", "clearances"}

@@ -173,8 +173,8 @@ class CommandLine(Suggesting):
             formatter.write_text(", ".join(self._nouns))
         with formatter.section("Commands for a host of the service or of its files"):
             formatter.write_text(", ".join(sorted({*ON_HOSTS, *_added()})))
-        beside = sorted({*self.commands, *self._top} - ON_HOSTS)
-        rows = [(n, self._brief(ctx, n)) for n in beside if n != "catalogue"]
+        others = sorted({*self.commands, *self._top} - ON_HOSTS)
+        rows = [(n, self._brief(ctx, n)) for n in others if n != "catalogue"]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

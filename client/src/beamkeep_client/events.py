@@ -65,7 +65,7 @@ def whole_line(event: Mapping[str, Any]) -> str:
     """Return one line for a program: when, what, of which object, and why."""
     what = event["type"].removeprefix("beamkeep.")
     parts = [event["time"], what, event["streamtype"], event["subject"]]
-    return printable("  ".join([*parts, *_told(event)]))
+    return printable("  ".join([*parts, *_details(event)]))
 
 
 def short_line(event: Mapping[str, Any]) -> str:
@@ -75,10 +75,12 @@ def short_line(event: Mapping[str, Any]) -> str:
     clock = f"{when:%H:%M:%S}" if when.date() == here.date() else f"{when:%Y-%m-%d %H:%M}"
     is_named = event["subject"] != event["streamid"]
     called = event["subject"] if is_named else tail(event["streamid"])
-    return shortened(printable("  ".join([clock, f"{what:<{TYPE_WIDTH}}", called, *_told(event)])))
+    return shortened(
+        printable("  ".join([clock, f"{what:<{TYPE_WIDTH}}", called, *_details(event)]))
+    )
 
 
-def _told(event: Mapping[str, Any]) -> list[str]:
+def _details(event: Mapping[str, Any]) -> list[str]:
     data: Mapping[str, Any] = event["data"]
-    told: Sequence[Any] = [data.get(field) for field in ("name", "title", "reason")]
-    return [str(each) for each in told if each and each != event["subject"]]
+    details: Sequence[Any] = [data.get(field) for field in ("name", "title", "reason")]
+    return [str(each) for each in details if each and each != event["subject"]]

@@ -31,8 +31,8 @@ def readiness(body: Body) -> Iterator[str]:
         yield from wrap(f"● {', '.join(passed)}", width(), subsequent_indent="  ")
     yield from (f"▲ {_state(fact)}" for fact in body["advisories"])
     for caution in body["cautions"]:
-        told = f"▲ {caution['severity']}: {caution['text']}"
-        yield from wrap(told, width(), subsequent_indent="    ")
+        text = f"▲ {caution['severity']}: {caution['text']}"
+        yield from wrap(text, width(), subsequent_indent="    ")
         way = f"    Workaround: {caution['workaround']}"
         yield from wrap(way, width(), subsequent_indent="    ")
 
@@ -68,9 +68,9 @@ def handover(body: Body) -> Iterator[str]:
 def _happened(row: Body) -> str:
     when = local(row["at"])
     words = re.findall(r"[A-Z]?[a-z]+", row["what"].removeprefix(row["kind"]))
-    told = [when, row["kind"], row["name"] or tail(row["id"]), " ".join(words).lower()]
+    parts = [when, row["kind"], row["name"] or tail(row["id"]), " ".join(words).lower()]
     why = f": {row['why']}" if row.get("why") else ""
-    return " ".join(told) + why
+    return " ".join(parts) + why
 
 
 def whoami(body: Body) -> Iterator[str]:

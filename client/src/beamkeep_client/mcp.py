@@ -53,8 +53,8 @@ class Forwarder:
                 elif isinstance(message, dict):
                     calls.submit(self._forward, cast("Message", message))
                 else:
-                    told = "Send one JSON-RPC message in each line."
-                    self._answer(_error(None, INVALID_REQUEST, told))
+                    detail = "Send one JSON-RPC message in each line."
+                    self._answer(_error(None, INVALID_REQUEST, detail))
 
     def _forward(self, message: Message) -> None:
         answer = self._exchanged(message)
@@ -73,9 +73,11 @@ class Forwarder:
             return _error(id, INTERNAL_ERROR, str(error), error.problem)
         if "jsonrpc" in answer.body:
             return answer.body
-        told = f"{answer.body.get('code') or 'HTTP'}: {answer.body.get('detail') or answer.status}"
+        detail = (
+            f"{answer.body.get('code') or 'HTTP'}: {answer.body.get('detail') or answer.status}"
+        )
         code = INTERNAL_ERROR if answer.status >= 500 else INVALID_REQUEST
-        return _error(id, code, told, answer.body)
+        return _error(id, code, detail, answer.body)
 
     def _answer(self, message: Message) -> None:
         with self._writing:

@@ -121,8 +121,8 @@ def show(entry: Entry, body: Mapping[str, Any], form: str = "table") -> None:
     if rows:
         heads = [name if form == "wide" else head(name, is_own=name == own) for name in columns]
         heads = [each.upper() for each in heads]
-        kept = 1 if own.endswith("id") else 0
-        for line in _lines([heads, *rows], None if form == "wide" else width(), kept=kept):
+        fixed = 1 if own.endswith("id") else 0
+        for line in _lines([heads, *rows], None if form == "wide" else width(), fixed=fixed):
             _echo(line)
     else:
         _echo(f"No {entry.noun.replace('-', ' ')} fits." if entry.noun else "Nothing fits.")
@@ -158,7 +158,7 @@ def _show_fields(entry: Entry, body: Mapping[str, Any], names: Mapping[str, str]
     known = {name: value for name, value in named.items() if not is_empty(value)}
     plain = {name: value for name, value in known.items() if not _is_long(value)}
     rows = [[_label(n, own), field_cell(n, v, {} if n == own else names)] for n, v in plain.items()]
-    for line in _lines(rows, width(), kept=1):
+    for line in _lines(rows, width(), fixed=1):
         _echo(line)
     for name, values in known.items():
         if _is_long(values):
@@ -196,7 +196,7 @@ def _label(name: str, own: str) -> str:
 
 
 def field_cell(name: str, value: object, names: Mapping[str, str] = {}) -> str:
-    """Return a value with the name of an object beside its id, and the age beside a time."""
+    """Return a value with the name of an object next to its id, and the age next to a time."""
     if not isinstance(value, str):
         return _cell(value, "table", names)
     if _is_id(value):
@@ -273,8 +273,8 @@ def _plain(value: object, names: Mapping[str, str]) -> str:
             return _cell(id, "table", names)
         case dict():
             parts = cast("dict[str, object]", value).items()
-            told = [(_label(name, ""), each) for name, each in parts if not is_empty(each)]
-            return ", ".join(f"{label} {_part(each, names)}" for label, each in told)
+            shown = [(_label(name, ""), each) for name, each in parts if not is_empty(each)]
+            return ", ".join(f"{label} {_part(each, names)}" for label, each in shown)
         case list():
             several = cast("list[object]", value)
             return ", ".join(_cell(each, "table", names) for each in several)
@@ -304,16 +304,16 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def _lines(
     rows: Sequence[Sequence[str]],
     most: int | None,
-    kept: int = 0,
+    fixed: int = 0,
     coloured: bool | None = None,
 ) -> list[str]:
     """Return rows as lines; the widest columns are shortened until the lines fit.
 
-    The first `kept` columns stay as they are: they hold what can be given back.
+    The first `fixed` columns stay as they are: they hold what can be given back.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     while most and sum(widths) + 2 * (len(widths) - 1) > most:
-        widest = max(range(kept, len(widths)), key=widths.__getitem__)
+        widest = max(range(fixed, len(widths)), key=widths.__getitem__)
         if widths[widest] <= 1:
             break
         widths[widest] -= 1

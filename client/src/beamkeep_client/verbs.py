@@ -168,15 +168,15 @@ class Verb(click.Command):
         attempts, follows = ATTEMPTS if given.get("idempotency_key") else 1, given.pop("follow", 0)
         if sys.stdin.isatty() and needs_decisions(entry, arguments):
             arguments |= decide(client, arguments["procedure_id"])
-        # A repeated call must say the same as the first one, so its basis is not read anew.
+        # A repeated call must say the same as the first one, so its basis is not read again.
         if "basis" in entry.fields.keys() - arguments.keys() and not given.get("idempotency_key"):
             arguments |= basis_now(client, entry, arguments)
         if form == "table" and "names" in entry.fields:
             arguments.setdefault("names", True)
         response = call(client, entry, arguments, **given, attempts=attempts)
-        told: Mapping[str, Any] = response.json() if follows else {}
-        if "conduct_id" in told:
-            if not ConductFollower(client, told["procedure_id"], told["conduct_id"]).follow():
+        begun: Mapping[str, Any] = response.json() if follows else {}
+        if "conduct_id" in begun:
+            if not ConductFollower(client, begun["procedure_id"], begun["conduct_id"]).follow():
                 raise click.exceptions.Exit(REFUSED)
         else:
             names = {hit["id"]: hit["name"] for hit in objects.values()}
@@ -220,8 +220,8 @@ def _objects(
         try:
             objects[reference] = found(client, reference)
         except AmbiguousNameError as error:
-            told = "\n".join(shortened(line) for line in str(error).splitlines())
-            raise click.UsageError(told) from None
+            lines = "\n".join(shortened(line) for line in str(error).splitlines())
+            raise click.UsageError(lines) from None
         except ServiceError as error:
             refused(error)
     return objects
@@ -306,9 +306,9 @@ def _print(
         show(entry, body, form)
     else:
         if rehearsed:
-            told = ", ".join(event["event_type"] for event in body["events"]) or "nothing"
+            events = ", ".join(event["event_type"] for event in body["events"]) or "nothing"
             would = "propose" if "would_propose" in body else "write"
-            click.echo(f"Nothing was written. It would {would}: {told}")
+            click.echo(f"Nothing was written. It would {would}: {events}")
             return
         if _is_proposed(entry, body):
             click.echo(f"{entry.words}: proposed. Proposal {body['proposal_id']} needs approval.")

@@ -206,7 +206,7 @@ def test_values_come_from_the_path_and_from_a_file_beside(
     ledger.put(ledger.all("waiting")[0]._replace(due=0))
     assert look() == 0
     (done,) = ledger.all("ingested")
-    dataset = site.get(f"/datasets/{done.told}")
+    dataset = site.get(f"/datasets/{done.detail}")
     assert (dataset["name"], dataset["retain_until"]) == ("From beside", "2040-01-31")
 
 
@@ -221,7 +221,7 @@ def test_large_scans_are_summed_by_the_watch(
     ledger = opened(tmp_path)
     told = rules(site, here, seen_as=((str(here), str(folder)),))
     assert ScanWatch(site.http, ledger, told).look() == 0
-    many, one = [site.get(f"/datasets/{each.told}") for each in ledger.all("ingested")]
+    many, one = [site.get(f"/datasets/{each.detail}") for each in ledger.all("ingested")]
     assert one["checksum"] == {"algorithm": "sha256", "value": sum_of(str(whole))}
     assert many["checksum"]["algorithm"] == "sha256-tree"
     parts = site.get(f"/datasets/{many['dataset_id']}/parts")["items"]
@@ -279,7 +279,7 @@ def test_a_scan_that_was_ingested_by_somebody_else_is_done(
     )
     ledger = opened(tmp_path)
     assert ScanWatch(site.http, ledger, rules(site, folder)).look() == 0
-    assert [each.told for each in ledger.all("ingested")] == [known["dataset_id"]]
+    assert [each.detail for each in ledger.all("ingested")] == [known["dataset_id"]]
 
 
 def test_a_watch_that_is_killed_after_every_file_ingests_each_once(

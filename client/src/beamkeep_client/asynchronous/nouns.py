@@ -8759,7 +8759,7 @@ class AsyncEditionVerbs(AsyncVerbs):
         )
 
 class AsyncCalibrationVerbs(AsyncVerbs):
-    """A measured constant of an asset, kept as a list of revisions."""
+    """A measured constant of an asset, stored as a list of revisions."""
 
     async def define(
         self,

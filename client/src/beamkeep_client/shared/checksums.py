@@ -207,7 +207,7 @@ def check_file(
 
 
 def host_name() -> str:
-    """Return the name by which this host is told from others; containers of a host share it."""
+    """Return the name by which this host is known among others; containers of a host share it."""
     return os.environ.get("BEAMKEEP_HOST_NAME") or os.uname().nodename
 
 
@@ -245,7 +245,7 @@ def check_tree(
 ) -> FoundBytes:
     """Return the `sha256-tree` of the files below an open directory, of all or of the parts.
 
-    A file in `known` that is in the same state as then is not read again; `checked` is told of
+    A file in `known` that is in the same state as then is not read again; `checked` is called with
     every other file. Raise ChangedWhileReadError when the files are others after the last read.
     """
     before, done = _marks(directory, parts, pace), list[CheckedFile]()

@@ -119,7 +119,7 @@ NOUNS: Mapping[str, str] = {
     "agent": "A software agent: its model, its tools, its budget and whether it may act.",
     "asset": "A piece of equipment in the tree of a beamline: a unit, a component or a device.",
     "attestation": "The report of a check on one copy of a dataset.",
-    "calibration": "A measured constant of an asset, kept as a list of revisions.",
+    "calibration": "A measured constant of an asset, stored as a list of revisions.",
     "campaign": "A group of runs that belong together.",
     "capability": "What a kind of operation provides, and which parameters it takes.",
     "caution": "What operators know about a quirk of equipment; it warns and blocks nothing.",

@@ -8760,7 +8760,7 @@ class EditionVerbs(Verbs):
         )
 
 class CalibrationVerbs(Verbs):
-    """A measured constant of an asset, kept as a list of revisions."""
+    """A measured constant of an asset, stored as a list of revisions."""
 
     def define(
         self,

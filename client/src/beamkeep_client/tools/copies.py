@@ -320,8 +320,8 @@ class Verifying:
         """Print one line; at a terminal only of a copy that does not match."""
         if not self._bar or outcome in {"Mismatch", "Unreachable"}:
             self._clear()
-            told = f"{outcome} ({why})" if why else outcome
-            click.echo(printable(f"{told}  {copy.id}  {human(copy.byte_size)}  {copy.path}"))
+            text = f"{outcome} ({why})" if why else outcome
+            click.echo(printable(f"{text}  {copy.id}  {human(copy.byte_size)}  {copy.path}"))
 
     def _draw(self) -> None:
         if self._bar:
@@ -340,8 +340,8 @@ class Verifying:
         seconds = max(time.monotonic() - self._begun, 0.001)
         counts = ", ".join(f"{n} {name.lower()}" for name, n in self._found.items() if n)
         copies = "1 copy" if len(self._due) == 1 else f"{len(self._due)} copies"
-        told = f"{copies}, {human(self._read)}, {human(self._read / seconds)}/s"
-        click.echo(f"{told}: {counts}." if counts else "No copy is due.", err=True)
+        summary = f"{copies}, {human(self._read)}, {human(self._read / seconds)}/s"
+        click.echo(f"{summary}: {counts}." if counts else "No copy is due.", err=True)
 
     def _wanted(self, copy: DueCopy) -> Sequence[str] | None:
         """Return the files of a copy of parts, or the further sums of a single file."""
@@ -378,10 +378,10 @@ def bar(read: int, total: int, seconds: float, copies: str) -> str:
     part = min(read / total, 1.0) if total else 1.0
     rate = read / seconds if seconds > 0 else 0.0
     left = f"{(total - read) / rate / 60:.0f} min left" if rate and total > read else ""
-    told = f" {part:4.0%}  {human(read)} of {human(total)}  {human(rate)}/s  {copies}  {left}"
-    room = max(min(width(), 80) - len(told) - 4, 5)
+    progress = f" {part:4.0%}  {human(read)} of {human(total)}  {human(rate)}/s  {copies}  {left}"
+    room = max(min(width(), 80) - len(progress) - 4, 5)
     filled = int(part * room)
-    return shortened(f"[{'#' * filled}{'-' * (room - filled)}]{told}".rstrip())
+    return shortened(f"[{'#' * filled}{'-' * (room - filled)}]{progress}".rstrip())
 
 
 def _copies(client: HttpClient, filters: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -113,8 +113,8 @@ def _plan() -> click.Command:
             filters = _filters(client, supply, under)
             _check_first(client, filters, check_under, wait)
             count, size, until = write_plan(file, client.url, filters, pages_of(client, filters))
-        told = f"{copies_of(count)}, {human(size)}, may be deleted until {local(until)}."
-        click.echo(f"{told}\nNext: beamkeep custody discard {file} --reason TEXT", err=True)
+        summary = f"{copies_of(count)}, {human(size)}, may be deleted until {local(until)}."
+        click.echo(f"{summary}\nNext: beamkeep custody discard {file} --reason TEXT", err=True)
 
     file = click.Argument(["file"], type=click.Path(dir_okay=False, path_type=Path))
     check_under = click.Option(
@@ -169,8 +169,8 @@ def _is_asked_for(client: HttpClient, copy: Mapping[str, Any]) -> bool:
     """Ask the service to check a copy that it has read before; a failure would spoil others."""
     id = copy["distribution_id"]
     if all(check["verified_by"] != "Service" for check in copy["good_checks"]):
-        told = "Check it where it is: --check-under, or beamkeep verify-copies on its host."
-        click.echo(printable(f"not checked: {copy['uri']}: {told}"), err=True)
+        remedy = "Check it where it is: --check-under, or beamkeep verify-copies on its host."
+        click.echo(printable(f"not checked: {copy['uri']}: {remedy}"), err=True)
         return False
     try:
         client.request("POST", f"/distributions/{id}/request-check", json={}, attempts=ATTEMPTS)
@@ -234,8 +234,8 @@ def _removed() -> click.Command:
                     left += 1
                 else:
                     done += _record_removal(client, copy)
-        told = f"Recorded the removal of {copies_of(done)}; {left} still here."
-        click.echo(told, err=True)
+        summary = f"Recorded the removal of {copies_of(done)}; {left} still here."
+        click.echo(summary, err=True)
         if unsure:
             why = f"no {MARKER} above it names its storage, so the storage may not be mounted"
             ways = "beamkeep custody mark-storage STORAGE DIRECTORY"
@@ -314,8 +314,8 @@ def read_plan(file: Path, url: str) -> Plan:
 def require_valid(plan: Plan, now: datetime) -> None:
     """Raise UnusablePlanError when the hour of a plan is over."""
     if now > datetime.fromisoformat(plan.valid_until):
-        told = f"The plan was valid until {local(plan.valid_until)}."
-        raise UnusablePlanError(f"{told} Things may have changed since: make a new plan.")
+        reason = f"The plan was valid until {local(plan.valid_until)}."
+        raise UnusablePlanError(f"{reason} Things may have changed since: make a new plan.")
 
 
 def copies_of(number: int) -> str:
@@ -369,8 +369,8 @@ def let_go(client: HttpClient, copy: PlannedCopy, reason: str) -> Sequence[str]:
             raise
         if error.code != "DistributionCannotDiscardError":
             raise KeptError(error.detail) from None
-        told = f"already discarded: {copy.uri}. The reason of then stays."
-        click.echo(printable(told), err=True)
+        text = f"already discarded: {copy.uri}. The reason of then stays."
+        click.echo(printable(text), err=True)
     # A copy that was registered meanwhile may have bytes of this one, or it was restored.
     asked = {"distribution_id": copy.distribution_id}
     answer = client.request("GET", REPORT, params=asked, attempts=ATTEMPTS)

@@ -118,7 +118,7 @@ def import_command() -> click.Command:
     text = (
         "Import envelopes from files, or from all files of a directory, oldest first. With the"
         " address and a login of a partner's service, this delivers to the partner.\n\n"
-        "A file moves to the directory `delivered` beside it, or to `refused` with the refusal."
+        "A file moves to the directory `delivered` next to it, or to `refused` with the refusal."
     )
     return click.Command("import", callback=run, params=params, help=text, epilog=EXIT_CODES)
 
@@ -164,13 +164,15 @@ def deliver(client: HttpClient, permit_id: UUID, file: Path, endlessly: bool = F
     tries = None if endlessly else TRIES
     try:
         if len(body) > MOST_BYTES:
-            told = {"code": "BodyTooLargeError", "detail": "An envelope has at most 1 MiB."}
-            raise ServiceError(told["detail"], status=413, code=told["code"], problem=told)
+            problem = {"code": "BodyTooLargeError", "detail": "An envelope has at most 1 MiB."}
+            raise ServiceError(problem["detail"], status=413, code=problem["code"], problem=problem)
         patiently(lambda: client.request("POST", path, content=body, idempotency_key=key), tries)
     except ServiceError as error:
         if error.code in UNFIT:
-            told = json.dumps(error.problem, ensure_ascii=False, indent=2)
-            move(file, "refused").with_suffix(".refusal").write_text(f"{told}\n", encoding="utf-8")
+            problem = json.dumps(error.problem, ensure_ascii=False, indent=2)
+            move(file, "refused").with_suffix(".refusal").write_text(
+                f"{problem}\n", encoding="utf-8"
+            )
             click.echo(printable(f"refused: {file.name}: {error}"), err=True)
             return "refused"
         if error.code != PRESENT:
@@ -181,7 +183,7 @@ def deliver(client: HttpClient, permit_id: UUID, file: Path, endlessly: bool = F
 
 
 def move(file: Path, folder: str) -> Path:
-    """Move a file to a folder beside it; return where it is now."""
+    """Move a file to a folder next to it; return where it is now."""
     place = file.parent / folder
     place.mkdir(mode=0o700, exist_ok=True)
     return file.replace(place / file.name)
@@ -189,7 +191,7 @@ def move(file: Path, folder: str) -> Path:
 
 def patiently[T](call: Callable[[], T], tries: int | None = TRIES) -> T:
     """Return the answer to a call that is safe to repeat; wait longer after each lost one."""
-    told = False
+    is_reported = False
     for pause in pauses():
         try:
             return call()
@@ -197,9 +199,9 @@ def patiently[T](call: Callable[[], T], tries: int | None = TRIES) -> T:
             tries = None if tries is None else tries - 1
             if tries == 0 or not is_passing(error):
                 raise
-            if not told:
+            if not is_reported:
                 click.echo(printable(f"{error} (trying again)"), err=True)
-            told = True
+            is_reported = True
             time.sleep(max(pause, min(error.retry_after or 0, LONGEST_PAUSE)))
     raise AssertionError("the pauses do not end")
 

@@ -163,9 +163,9 @@ def _card_keys(credential: Mapping[str, Any]) -> Iterator[CardKey]:
 def read_card(file: Path) -> Card:
     """Return the card in a file; raise UnusableFileError when the file has none."""
     try:
-        told = _object(file)
-        keys = [CardKey(**each) for each in told.pop("credentials")]
-        card = Card(**told, credentials=keys)
+        fields = _object(file)
+        keys = [CardKey(**each) for each in fields.pop("credentials")]
+        card = Card(**fields, credentials=keys)
         texts = [text for key in keys for text in key._replace(expires_at="")]
         if not all(isinstance(text, str) for text in (card.facility_code, card.name, *texts)):
             raise TypeError
@@ -194,14 +194,14 @@ def add_keys(client: HttpClient, card: Card) -> tuple[str, dict[str, str]]:
         if key["status"] != "Revoked"
     }
     for key in card.credentials:
-        told, key_of = key._asdict(), (key.audience, key.purpose)
+        values, key_of = key._asdict(), (key.audience, key.purpose)
         id, here = known.get(key_of, ("", set()))
         if not id:
             path = "/federation/credentials"
-            id = _send(client, path, {"facility_id": site, **told})["credential_id"]
+            id = _send(client, path, {"facility_id": site, **values})["credential_id"]
             click.echo(printable(f"credential registered: {id} ({key.purpose})"))
         elif key.public_key not in here:
-            new = {f"new_{name}": told[name] for name in CardKey._fields[2:]}
+            new = {f"new_{name}": values[name] for name in CardKey._fields[2:]}
             _send(client, f"/federation/credentials/{id}/rotation/start", new)
             click.echo(printable(f"rotation started: {id} ({key.purpose})"))
         known[key_of] = id, here | {key.public_key}

@@ -1,6 +1,6 @@
 """Watches folders for scan files, and has the service ingest each when it is complete.
 
-What becomes of a file is kept in a database in the state folder. A call is written there before
+What becomes of a file is stored in a database in the state folder. A call is written there before
 it is made, and made again with the same key after a crash, so no scan is ingested twice.
 """
 
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS scan (
     call TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
     due REAL NOT NULL DEFAULT 0,
-    told TEXT NOT NULL DEFAULT '',
+    detail TEXT NOT NULL DEFAULT '',
     changed_at TEXT NOT NULL
 ) STRICT
 """
@@ -64,7 +64,7 @@ class Watched(NamedTuple):
     """The call that was made, or is being made, as JSON."""
     attempts: int
     due: float
-    told: str
+    detail: str
     changed_at: str
 
 
@@ -126,7 +126,7 @@ class Rules(NamedTuple):
     from_path: re.Pattern[str] | None
     """Groups of this expression are values for the file whose path matches."""
     sidecar: str | None
-    """The suffix of a JSON file beside a scan, with more values; a scan waits for it."""
+    """The suffix of a JSON file next to a scan, with more values; a scan waits for it."""
     seen_as: tuple[tuple[str, str], ...]
     """Folders of this host, and the folders in which the service sees the same files."""
 
@@ -208,7 +208,7 @@ class ScanWatch:
             # Perhaps it was ingested: the call stays as it is. Other files go first.
             pause = min(2.0**file.attempts, LONGEST_PAUSE)
             again = file._replace(attempts=file.attempts + 1, due=time.time() + pause)
-            self._ledger.put(again._replace(told=str(error)))
+            self._ledger.put(again._replace(detail=str(error)))
             raise error
         if error.code == "ScanAlreadyIngestedError":
             return self._done(file, str(error.problem.get("dataset_id", "known already")))
@@ -243,21 +243,21 @@ class ScanWatch:
         return {**arguments, "checksum": checksum, "parts": sums}
 
     def _done(self, file: Watched, dataset_id: str) -> bool:
-        self._ledger.put(file._replace(state="ingested", told=dataset_id))
+        self._ledger.put(file._replace(state="ingested", detail=dataset_id))
         say(f"ingested   {file.path} as dataset {dataset_id}")
         return False
 
     def _postpone(self, file: Watched, why: str) -> bool:
         attempts = file.attempts + 1
         due = time.time() + min(self._rules.quiet_seconds * 2**attempts, LONGEST_PAUSE)
-        later = file._replace(state="waiting", call=None, attempts=attempts, due=due, told=why)
+        later = file._replace(state="waiting", call=None, attempts=attempts, due=due, detail=why)
         self._ledger.put(later)
-        if file.told != why:
+        if file.detail != why:
             say(f"waiting    {file.path}: {why}")
         return True
 
     def _bury(self, file: Watched, why: str) -> bool:
-        self._ledger.put(file._replace(state="dead", told=why))
+        self._ledger.put(file._replace(state="dead", detail=why))
         say(f"refused    {file.path}: {why}")
         return False
 
@@ -266,21 +266,21 @@ class ScanWatch:
 
     def _arguments(self, path: str) -> dict[str, Any]:
         """Return the arguments of the call for a file, names resolved."""
-        rules, told = self._rules, dict[str, Any](self._rules.given)
+        rules, given = self._rules, dict[str, Any](self._rules.given)
         if rules.from_path:
             if (match := rules.from_path.search(path)) is None:
                 raise UnusableError("The path does not match --from-path.")
-            told |= {name: text for name, text in match.groupdict().items() if text}
+            given |= {name: text for name, text in match.groupdict().items() if text}
         if rules.sidecar:
-            told |= self._beside(path + rules.sidecar)
+            given |= self._sidecar(path + rules.sidecar)
         for name, kind in NAMED.items():
-            if (text := told.pop(name, None)) is not None:
-                told[FIELDS.get(name, f"{name}_id")] = self._id(str(text), kind)
-        if "producing_asset_id" not in told:
+            if (text := given.pop(name, None)) is not None:
+                given[FIELDS.get(name, f"{name}_id")] = self._id(str(text), kind)
+        if "producing_asset_id" not in given:
             raise UnusableError("No asset is named. Use --asset, --from-path or --sidecar.")
-        return {**told, "locator": Path(self._there(path)).as_uri()}
+        return {**given, "locator": Path(self._there(path)).as_uri()}
 
-    def _beside(self, path: str) -> dict[str, Any]:
+    def _sidecar(self, path: str) -> dict[str, Any]:
         name = os.path.basename(path)
         if seen_of(path) is None or not self._is_quiet(path):
             raise NotYetError(f"{name} is not complete yet.")
@@ -365,7 +365,8 @@ OPTIONS: Sequence[click.Parameter] = (
         help="Regular expression; its groups asset, run, subject, supply and name are taken.",
     ),
     click.Option(
-        ["--sidecar"], help="Suffix of a JSON file beside each scan, with arguments for its ingest."
+        ["--sidecar"],
+        help="Suffix of a JSON file next to each scan, with arguments for its ingest.",
     ),
     click.Option(
         ["--seen-as"],
@@ -440,16 +441,16 @@ def _watch(
         seen_as=tuple((os.path.abspath(here), there) for here, _, there in pairs),
     )
     watch = ScanWatch(connect(click.get_current_context()), ledger, rules)
-    told = ""
+    reported = ""
     while True:
         try:
-            waiting, told = watch.look(), ""
+            waiting, reported = watch.look(), ""
         except ServiceError as error:
             if once or error.status in {401, 403}:
                 stop(printable(str(error)), UNREACHABLE if error.status is None else REFUSED)
-            if str(error) != told:
+            if str(error) != reported:
                 click.echo(printable(f"no answer: {error}"), err=True)
-            waiting, told = 1, str(error)
+            waiting, reported = 1, str(error)
         if once:
             if waiting:
                 click.echo(f"Files that wait: {waiting}", err=True)
@@ -460,7 +461,7 @@ def _watch(
 def _show_dead(ledger: Ledger) -> None:
     for file in ledger.all("dead"):
         click.echo(printable(f"{local(file.changed_at)}  {file.path}"))
-        click.echo(printable(f"  {file.told}"))
+        click.echo(printable(f"  {file.detail}"))
 
 
 @contextmanager
