@@ -61,11 +61,11 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_file_has_the_sum_that_sha256sum_prints(tmp_path: Path):
     (tmp_path / "scan.h5").write_bytes(CONTENT)
-    told = subprocess.run(
+    summed = subprocess.run(
         ["sha256sum", tmp_path / "scan.h5"], capture_output=True, text=True, check=True
     )
     found = checked(tmp_path / "scan.h5")
-    assert found[:4] == ("sha256", told.stdout.split()[0], len(CONTENT), 1)
+    assert found[:4] == ("sha256", summed.stdout.split()[0], len(CONTENT), 1)
 
 
 @pytest.mark.parametrize("content", [b"", b"x", CONTENT])
@@ -83,11 +83,11 @@ def test_further_sums_are_computed_in_the_same_reading(tmp_path: Path, content: 
 def test_a_tree_is_the_sum_of_the_lines_that_sha256sum_prints(tree: Path):
     """The list is written by other programs: find, sort by bytes, sha256sum."""
     line = "find . -type f -printf '%P\\0' | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum"
-    told = subprocess.run(
+    summed = subprocess.run(
         ["bash", "-c", line], cwd=tree, capture_output=True, text=True, check=True
     )
     size = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file())
-    assert checked(tree)[:4] == ("sha256-tree", told.stdout.split()[0], size, 6)
+    assert checked(tree)[:4] == ("sha256-tree", summed.stdout.split()[0], size, 6)
 
 
 def test_a_tree_of_parts_is_these_files_and_nothing_else(tree: Path):
@@ -191,11 +191,11 @@ def test_a_file_that_changes_while_it_is_read_has_no_sum(tmp_path: Path):
 def test_a_tree_that_changes_while_it_is_read_has_no_sum(tree: Path):
     # The files that were read already are changed when the last one is read.
     for name in ("b/new.tif", "a.tif", "Z.tif"):
-        told = list[int]()
+        counts = list[int]()
 
-        def change(count: int, name: str = name, told: list[int] = told) -> None:
-            told.extend([count] if count else [])
-            if len(told) == 6:
+        def change(count: int, name: str = name, counts: list[int] = counts) -> None:
+            counts.extend([count] if count else [])
+            if len(counts) == 6:
                 (tree / name).write_text("written while read")
 
         with pytest.raises(ChangedWhileReadError):
@@ -219,14 +219,14 @@ def test_files_that_were_read_before_and_are_the_same_are_not_read_again(tree: P
     os.close(directory)
 
 
-def test_every_byte_is_told_once(tmp_path: Path, tree: Path):
-    told = list[int]()
+def test_every_byte_is_counted_once(tmp_path: Path, tree: Path):
+    counts = list[int]()
     (tree / "scan.h5").write_bytes(CONTENT)
-    assert checked(tree, told.append).byte_size == sum(told)
-    assert max(told) <= BLOCK
+    assert checked(tree, counts.append).byte_size == sum(counts)
+    assert max(counts) <= BLOCK
 
 
-def test_a_rate_limit_is_kept_over_all_threads():
+def test_a_rate_limit_holds_over_all_threads():
     now, waited, lock = [0.0], list[float](), threading.Lock()
 
     def wait(seconds: float) -> None:
@@ -259,7 +259,7 @@ def test_a_rate_limit_is_kept_over_all_threads():
         (OSError(116, "Stale file handle"), "TransportError"),
     ],
 )
-def test_an_error_is_told_in_the_words_of_an_attestation(error: OSError, failure: str):
+def test_an_error_is_reported_in_the_words_of_an_attestation(error: OSError, failure: str):
     assert failure_of(error) == failure
 
 

@@ -382,8 +382,8 @@ def seal(by: str = "root", code: str = "north-ring", **changes: Any) -> dict[str
     signature = signed(
         by, SignaturePrefix.SEAL_ROTATION, {"facility_code": "north-ring", **ROTATION}
     )
-    told = {"new_public_key": public_key("seal-2"), "offline_root_signature": signature}
-    return {"facility_code": code, "last_rotation": {**ROTATION, **told, **changes}}
+    pending = {"new_public_key": public_key("seal-2"), "offline_root_signature": signature}
+    return {"facility_code": code, "last_rotation": {**ROTATION, **pending, **changes}}
 
 
 def test_a_rotation_that_the_root_signed_is_good():
@@ -391,7 +391,7 @@ def test_a_rotation_that_the_root_signed_is_good():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "sentence"),
     [
         (lambda: {"facility_code": "x", "last_rotation": None}, "not been rotated"),
         (lambda: seal(offline_root_signature=None), "did not sign"),
@@ -404,9 +404,9 @@ def test_a_rotation_that_the_root_signed_is_good():
     ],
 )
 def test_a_rotation_that_the_root_did_not_sign_is_not(
-    given: Callable[[], dict[str, Any]], told: str
+    given: Callable[[], dict[str, Any]], sentence: str
 ):
-    assert told in (rotation_fault(given(), ANCHORS) or "")
+    assert sentence in (rotation_fault(given(), ANCHORS) or "")
 
 
 def test_a_fingerprint_has_16_groups_of_4():

@@ -145,8 +145,8 @@ def test_each_step_is_printed_when_it_has_ended():
 
 
 def test_a_held_conduct_says_what_failed_and_how_to_continue():
-    told = failure(1)
-    held = ended("Held", failure=told, needs=["conduct_from_procedure"], completed_count=1)
+    failed = failure(1)
+    held = ended("Held", failure=failed, needs=["conduct_from_procedure"], completed_count=1)
     check = [row(1, "check", "Started", 3, address="BL:S"), row(1, "check", "Failed", 5, **MISSED)]
     result = follow((held, [*WRITTEN, *check]))
     assert result.exit_code == 1
@@ -171,8 +171,8 @@ def test_a_conduct_that_no_worker_takes_any_more_is_not_waited_for():
 
 def test_failed_closing_steps_are_listed():
     lost = {"error_class": "ControlNotConnectedError", "message": "BL:S is not connected"}
-    told = ended("Aborted", failure=failure(0), closing_failures=[failure(2, "Closing", **lost)])
-    assert follow((told, [])).output.splitlines()[1:] == [
+    end = ended("Aborted", failure=failure(0), closing_failures=[failure(2, "Closing", **lost)])
+    assert follow((end, [])).output.splitlines()[1:] == [
         "Step 0 failed: CheckFailedError: Closed does not equal Open",
         "Closing step 2 failed: ControlNotConnectedError: BL:S is not connected",
     ]
@@ -180,15 +180,15 @@ def test_failed_closing_steps_are_listed():
 
 def test_a_conduct_that_nobody_went_on_with_says_why_and_what_is_in_doubt():
     why = {"error_class": "ConductTakeoverTooLate", "message": "Nobody was at work for 400 s."}
-    told = ended("Interrupted", failure=failure(None, **why), undecided_step_indexes=[0, 1])
-    assert follow((told, [])).output.splitlines()[1:] == [
+    end = ended("Interrupted", failure=failure(None, **why), undecided_step_indexes=[0, 1])
+    assert follow((end, [])).output.splitlines()[1:] == [
         "Reason: ConductTakeoverTooLate: Nobody was at work for 400 s.",
         "It is not known whether these steps were executed: 0, 1.",
         "Redo or skip each of them.",
     ]
 
 
-def test_passes_closing_steps_attempts_and_skipped_steps_are_told_apart():
+def test_passes_closing_steps_attempts_and_skipped_steps_look_different():
     rows = [
         row(0, "check", "Skipped", 1, at={"attempt": 2}),
         row(0, "check", "Succeeded", 2, at={"attempt": 2, "iteration_index": 3}),
@@ -209,8 +209,8 @@ def test_a_setpoint_that_reads_back_another_value_says_so():
 
 
 def test_what_a_control_system_says_cannot_control_the_terminal():
-    told = failure(0, error_class="CheckFailedError", message="\x1b[2J\r")
-    assert "\N{REPLACEMENT CHARACTER}[2J" in follow((ended("Aborted", failure=told), [])).output
+    failed = failure(0, error_class="CheckFailedError", message="\x1b[2J\r")
+    assert "\N{REPLACEMENT CHARACTER}[2J" in follow((ended("Aborted", failure=failed), [])).output
 
 
 def test_ctrl_c_leaves_the_conduct_and_says_how_to_cancel_it():

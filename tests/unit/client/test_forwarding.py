@@ -43,14 +43,14 @@ def test_an_error_of_the_protocol_is_handed_back_whatever_its_status():
 @pytest.mark.parametrize(("status", "code"), [(401, -32600), (503, -32603)])
 def test_a_problem_is_the_error_of_the_call(status: int, code: int):
     problem = {"code": "AwayError", "detail": "Come back.", "status": status}
-    (told,) = forwarded(httpx2.Response(status, json=problem), request())
-    assert told["id"] == 7
-    assert told["error"] == {"code": code, "message": "AwayError: Come back.", "data": problem}
+    (answer,) = forwarded(httpx2.Response(status, json=problem), request())
+    assert answer["id"] == 7
+    assert answer["error"] == {"code": code, "message": "AwayError: Come back.", "data": problem}
 
 
 def test_a_service_that_does_not_answer_is_the_error_of_the_call():
-    (told,) = forwarded(httpx2.ConnectError("refused"), request())
-    assert "does not answer" in told["error"]["message"]
+    (answer,) = forwarded(httpx2.ConnectError("refused"), request())
+    assert "does not answer" in answer["error"]["message"]
 
 
 def test_a_notification_is_not_answered():
@@ -60,8 +60,8 @@ def test_a_notification_is_not_answered():
 
 @pytest.mark.parametrize(("line", "code"), [("{", -32700), ("[]", -32600), ("3", -32600)])
 def test_a_line_that_is_no_message_is_refused(line: str, code: int):
-    (told,) = forwarded(httpx2.Response(202), line, "\n")
-    assert (told["id"], told["error"]["code"]) == (None, code)
+    (answer,) = forwarded(httpx2.Response(202), line, "\n")
+    assert (answer["id"], answer["error"]["code"]) == (None, code)
 
 
 def test_what_follows_an_agreement_is_sent_in_its_version():

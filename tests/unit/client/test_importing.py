@@ -67,7 +67,7 @@ def changed(old: str, new: str) -> str:
     return SMALL.replace(old, new)
 
 
-def test_a_fresh_service_is_told_everything_in_an_order_that_works():
+def test_a_fresh_service_gets_everything_in_an_order_that_works():
     found = parse(SMALL)
     steps = changes_of(read(found), found, NOTHING).steps
     assert [(step.operation, step.subject) for step in steps] == [
@@ -113,11 +113,11 @@ CHILD = "assets[0].children[0]"
         (SMALL, "facility: [", [(1, "")]),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(old: str, new: str, expected: list[tuple[int, str]]):
+def test_what_is_wrong_is_named_with_its_line(old: str, new: str, expected: list[tuple[int, str]]):
     assert faults(changed(old, new)) == expected
 
 
-def test_every_fault_is_told_at_once():
+def test_every_fault_is_named_at_once():
     text = changed("tier: Unit", "tier: Unot").replace("[Rotatable]", "[Rotateable]")
     assert [line for line, _ in faults(text)] == [4, 20]
 
@@ -146,7 +146,7 @@ def test_a_happi_database_is_a_beamline_of_devices():
     assert (pv.kind, pv.value) == ("EPICS_PV", "X:m1")
 
 
-def test_a_happi_entry_without_its_class_is_told_with_its_line():
+def test_a_happi_entry_without_its_class_is_named_with_its_line():
     text = '{\n "m1": {"name": "m1", "device_class": "a.B"},\n "m2": {"name": "m2"}\n}'
     with pytest.raises(FaultyFileError) as faulty:
         beamline_of(parse(text), "local")
@@ -202,16 +202,16 @@ MALFORMED: dict[str, bytes] = {
 
 @pytest.mark.parametrize("kind", [("yaml",), ("happi", "--facility", "local")], ids=lambda k: k[0])
 @pytest.mark.parametrize("content", MALFORMED.values(), ids=MALFORMED)
-def test_whatever_is_wrong_with_a_file_is_told_in_lines(
+def test_a_file_that_is_wrong_is_refused_in_lines(
     kind: tuple[str, ...], content: bytes, tmp_path: Path
 ):
-    told = imported(content, tmp_path, kind)
-    assert (told.exit_code, type(told.exception)) == (1, SystemExit)
-    *lines, last = told.stderr.splitlines()
+    ran = imported(content, tmp_path, kind)
+    assert (ran.exit_code, type(ran.exception)) == (1, SystemExit)
+    *lines, last = ran.stderr.splitlines()
     assert lines
     assert all(re.match(rf"{re.escape(str(tmp_path))}/file:[0-9]+: .", line) for line in lines)
     assert last == "The file has errors. Nothing was written."
-    assert len(told.stderr) < 20_000
+    assert len(ran.stderr) < 20_000
 
 
 def test_no_change_of_a_good_file_makes_the_import_fail_otherwise(tmp_path: Path):
@@ -235,9 +235,9 @@ def test_no_change_of_a_good_file_makes_the_import_fail_otherwise(tmp_path: Path
             for _ in range(random.randint(1, 4)):
                 at = random.randrange(len(content))
                 content[at : at + random.randint(0, 3)] = random.choice(pieces)
-            told = imported(bytes(content), tmp_path, kind)
-            assert told.exit_code in {0, 1}, content
-            assert isinstance(told.exception, SystemExit | None), content
+            ran = imported(bytes(content), tmp_path, kind)
+            assert ran.exit_code in {0, 1}, content
+            assert isinstance(ran.exception, SystemExit | None), content
 
 
 def imported(content: bytes, folder: Path, kind: tuple[str, ...]) -> Result:

@@ -48,7 +48,7 @@ def test_what_fails_is_named_with_the_commands_that_clear_it():
     ]
 
 
-def test_a_check_without_objects_is_told_by_its_code():
+def test_a_check_without_objects_shows_its_code():
     bare: dict[str, Any] = {**FAILED, "facts": [], "cleared_by": []}
     body: dict[str, Any] = {"ready": False, "checks": [bare], "advisories": [], "cautions": []}
     assert [*readiness(body)][1] == "✕ supply: RunRequiresAvailableSupplyError"

@@ -90,8 +90,8 @@ def test_the_command_keeps_the_login_for_its_owner_alone(
             provider.approve(found[1])
 
     monkeypatch.setattr(click, "echo", tell)
-    told = CliRunner().invoke(command_line(), ["--url", SERVICE, "login"], obj=transport)
-    assert told.exit_code == 0
+    ran = CliRunner().invoke(command_line(), ["--url", SERVICE, "login"], obj=transport)
+    assert ran.exit_code == 0
     file = logins.file_of("default")
     assert file.stat().st_mode & 0o077 == 0
     assert file.parent.stat().st_mode & 0o077 == 0
@@ -136,7 +136,7 @@ def test_a_login_that_has_ended_says_so(provider: OidcProvider):
         ({"authorization_servers": ["http://127.0.0.1:9"]}, "does not answer"),
     ],
 )
-def test_a_login_that_cannot_be_is_told(provider: OidcProvider, changes: Any, said: str):
+def test_a_login_that_cannot_succeed_says_why(provider: OidcProvider, changes: Any, said: str):
     service = Provider(ServiceBefore(provider.issuer, **changes))
     with pytest.raises(LoginError, match=said):
         device_login(SERVICE, service, approving(provider), at_once)

@@ -37,5 +37,5 @@ def test_a_time_is_understood(text: str, meant: datetime):
 
 
 @pytest.mark.parametrize("text", ["", "soon", "25:00", "14:60", "-h", "12", "2030-13-01"])
-def test_what_is_no_time_is_told(text: str):
+def test_what_is_no_time_is_refused(text: str):
     assert time_of(text) is None

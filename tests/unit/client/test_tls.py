@@ -1,4 +1,4 @@
-"""What a person is told whose connection fails by TLS: each server here is real."""
+"""What a client says when a connection fails by TLS: each server here is real."""
 
 import re
 import threading
@@ -50,37 +50,37 @@ def server(folder: Path, name: str | None, days: int = 1) -> Generator[int]:
 
 
 def login_at(url: str) -> str:
-    with pytest.raises(LoginError) as told:
+    with pytest.raises(LoginError) as failed:
         Provider().get(url)
-    return str(told.value)
+    return str(failed.value)
 
 
 def call_at(url: str) -> str:
     client = HttpClient(url, "token")
     try:
-        with pytest.raises(ServiceError) as told:
+        with pytest.raises(ServiceError) as failed:
             client.request("GET", "/zones")
     finally:
         client.close()
-    return str(told.value)
+    return str(failed.value)
 
 
 @pytest.fixture(params=[login_at, call_at], ids=["login", "call"])
-def told(request: pytest.FixtureRequest) -> Callable[[str], str]:
+def failure(request: pytest.FixtureRequest) -> Callable[[str], str]:
     return request.param
 
 
 def test_an_expired_certificate(
-    told: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failure: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with server(tmp_path, "localhost", days=-1) as port:
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
-        assert "has expired. Renew the certificate" in told(f"https://localhost:{port}")
+        assert "has expired. Renew the certificate" in failure(f"https://localhost:{port}")
 
 
-def test_an_authority_that_is_not_known(told: Callable[[str], str], tmp_path: Path):
+def test_an_authority_that_is_not_known(failure: Callable[[str], str], tmp_path: Path):
     with server(tmp_path, "localhost") as port:
-        sentence = told(f"https://localhost:{port}")
+        sentence = failure(f"https://localhost:{port}")
     assert "is not known here. Set SSL_CERT_FILE to a file with the certificate" in sentence
 
 
@@ -91,24 +91,24 @@ def test_the_remedy_for_an_unknown_authority_works(tmp_path: Path, monkeypatch: 
 
 
 def test_a_certificate_for_another_name(
-    told: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failure: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with server(tmp_path, "beamkeep.example") as port:
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
-        assert "is for another host name. Write the name" in told(f"https://localhost:{port}")
+        assert "is for another host name. Write the name" in failure(f"https://localhost:{port}")
 
 
-def test_a_server_without_tls(told: Callable[[str], str], tmp_path: Path):
+def test_a_server_without_tls(failure: Callable[[str], str], tmp_path: Path):
     with server(tmp_path, None) as port:
-        sentence = told(f"https://localhost:{port}")
+        sentence = failure(f"https://localhost:{port}")
     assert "does not speak TLS on this port. Check the port of the address." in sentence
 
 
-def test_plain_http_to_a_server_with_tls(told: Callable[[str], str], tmp_path: Path):
+def test_plain_http_to_a_server_with_tls(failure: Callable[[str], str], tmp_path: Path):
     with server(tmp_path, "localhost") as port:
-        sentence = told(f"http://127.0.0.1:{port}")
+        sentence = failure(f"http://127.0.0.1:{port}")
     assert "If the server expects TLS, write https:// instead." in sentence
 
 
-def test_a_server_that_is_not_there_is_no_matter_of_tls(told: Callable[[str], str]):
-    assert not re.search("TLS|certificate", told("https://127.0.0.1:1"))
+def test_a_server_that_is_not_there_is_no_matter_of_tls(failure: Callable[[str], str]):
+    assert not re.search("TLS|certificate", failure("https://127.0.0.1:1"))

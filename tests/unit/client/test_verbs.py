@@ -147,7 +147,7 @@ def test_the_words_of_an_operation_follow_from_its_name(subtests: pytest.Subtest
             assert catalogue()[name].words == words
 
 
-def test_who_calls_is_told_in_a_screen():
+def test_who_calls_fits_a_screen():
     me = {
         "actor_id": ZONE,
         "kind": "human",
@@ -159,8 +159,8 @@ def test_who_calls_is_told_in_a_screen():
         "now": "2030-01-31T02:00:00Z",
         "facility": {"code": "lab", "name": "Laboratory", "timezone": "Europe/Zurich"},
     }
-    told = run(Asked(200, me), "whoami", "-o", "table").stdout.splitlines()
-    assert told == [
+    shown = run(Asked(200, me), "whoami", "-o", "table").stdout.splitlines()
+    assert shown == [
         f"Olga (human) …{ZONE[-8:]}",
         "surface   Console (HTTP)",
         "facility  Laboratory (lab), Europe/Zurich",
@@ -185,7 +185,7 @@ SHORT = {
 
 
 @pytest.mark.parametrize(("words", "name"), SHORT.items())
-def test_short_forms_stand_beside_the_derived_ones(words: str, name: str):
+def test_short_forms_exist_next_to_the_derived_ones(words: str, name: str):
     verb = found(words.split())
     assert isinstance(verb, Verb)
     assert verb.entry.name == name
@@ -257,18 +257,18 @@ def test_bash_completes_nouns_verbs_and_options(words: str, found: set[str]):
 
 def test_help_fits_a_screen():
     for words in ([], *([noun] for noun in {e.noun for e in catalogue().values() if e.noun})):
-        told = run(None, *words, "-h").output.splitlines()
-        assert len(told) <= 40, words
-        assert max(map(len, told)) <= 80, words
+        shown = run(None, *words, "-h").output.splitlines()
+        assert len(shown) <= 40, words
+        assert max(map(len, shown)) <= 80, words
 
 
 def test_help_tells_what_each_verb_and_each_option_is_for():
     assert "Define a zone." in run(None, "zone", "--help").output
-    told = " ".join(run(None, "visit", "register", "--help").output.split())
-    assert "Register a planned visit on a surface." in told
-    assert "Policy that permits the principals" in told
-    assert "[user|commissioning|maintenance|calibration|staff] [required]" in told
-    assert "--planned-start-at DATE-TIME [required]" in told
+    shown = " ".join(run(None, "visit", "register", "--help").output.split())
+    assert "Register a planned visit on a surface." in shown
+    assert "Policy that permits the principals" in shown
+    assert "[user|commissioning|maintenance|calibration|staff] [required]" in shown
+    assert "--planned-start-at DATE-TIME [required]" in shown
     assert "--limit INTEGER (default: 50)" in " ".join(
         run(None, "list-zones", "--help").output.split()
     )
@@ -407,7 +407,7 @@ def test_a_refusal_goes_to_standard_error_with_its_code():
 
 
 @pytest.mark.parametrize("body", [None, [], {"error": "x"}])
-def test_an_answer_that_is_no_problem_is_told_by_its_status(body: Any):
+def test_an_answer_that_is_no_problem_is_shown_by_its_status(body: Any):
     result = run(Asked(502, body), "list-zones")
     assert (result.exit_code, result.stderr) == (1, "HTTP 502: Bad Gateway\n")
 
@@ -452,7 +452,7 @@ def test_a_lost_answer_is_retried_only_with_an_idempotency_key(
         ["--token-file", "/nowhere", "list-zones"],
     ],
 )
-def test_a_wrong_call_is_told_before_anything_is_sent(words: list[str]):
+def test_a_wrong_call_is_refused_before_anything_is_sent(words: list[str]):
     asked = Asked()
     result = run(asked, *words)
     assert result.exit_code == 64
@@ -464,10 +464,10 @@ def test_the_token_comes_from_the_environment_or_a_file(tmp_path: Path):
     asked = Asked(200, {})
     run(asked, "list-zones", BEAMKEEP_TOKEN="of-the-environment")
     assert asked.only.headers["authorization"] == "Bearer of-the-environment"
-    kept = tmp_path / "token"
-    kept.write_text("of.the.file\n")
+    file = tmp_path / "token"
+    file.write_text("of.the.file\n")
     asked = Asked(200, {})
-    run(asked, "--token-file", str(kept), "list-zones", BEAMKEEP_TOKEN="of-the-environment")
+    run(asked, "--token-file", str(file), "list-zones", BEAMKEEP_TOKEN="of-the-environment")
     assert asked.only.headers["authorization"] == "Bearer of.the.file"
 
 
@@ -513,15 +513,15 @@ def test_a_person_reads_a_table_and_nothing_that_commands_the_terminal(
         {"zone_id": ZONE, "name": "Lab", "status": None, "created_at": "2020-01-01T00:00:00Z"},
     ]
     show(LISTED, {"items": rows, "next_cursor": "c1"})
-    told = capsys.readouterr()
-    lines = told.out.splitlines()
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
     assert lines[0].split() == ["ID", "NAME", "STATUS", "AGE"]
     assert lines[1].split()[0] == f"…{ZONE[-8:]}"
     assert "[red]Hutch\N{REPLACEMENT CHARACTER}" in lines[1]
     assert "▲ Held" in lines[1]
     assert lines[2].split()[1:3] == ["Lab", "-"]
     assert max(map(len, lines)) <= 40
-    assert told.err == "There are more: --cursor c1\n"
+    assert shown.err == "There are more: --cursor c1\n"
 
 
 def test_an_object_is_shown_field_by_field(capsys: pytest.CaptureFixture[str]):
@@ -533,7 +533,7 @@ def test_an_object_is_shown_field_by_field(capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.parametrize(
-    ("form", "told"),
+    ("form", "shown"),
     [
         ("name", f"zone/{ZONE}\n"),
         ("yaml", f"items:\n- zone_id: {ZONE}\n  name: Hutch\nnext_cursor: null\n"),
@@ -541,32 +541,32 @@ def test_an_object_is_shown_field_by_field(capsys: pytest.CaptureFixture[str]):
         ("table", f"ID         NAME   AGE\n…{ZONE[-8:]}  Hutch  -\n"),
     ],
 )
-def test_an_answer_is_printed_in_the_form_asked_for(form: str, told: str):
+def test_an_answer_is_printed_in_the_form_asked_for(form: str, shown: str):
     asked = Asked(200, {"items": [{"zone_id": ZONE, "name": "Hutch"}], "next_cursor": None})
-    assert run(asked, "zone", "list", "-o", form).stdout == told
+    assert run(asked, "zone", "list", "-o", form).stdout == shown
 
 
 def test_a_change_says_what_it_did():
     def held(_: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(204, headers={"etag": '"4"'})
 
-    told = run(held, "visit", "hold", ZONE, "--reason", "beam lost", "-o", "table")
-    assert told.stdout == f"visit …{ZONE[-8:]} held (version 4)\n"
+    shown = run(held, "visit", "hold", ZONE, "--reason", "beam lost", "-o", "table")
+    assert shown.stdout == f"visit …{ZONE[-8:]} held (version 4)\n"
 
 
 def test_a_noun_alone_shows_its_verbs():
-    told = run(None, "zone")
-    assert (told.exit_code, told.stdout) == (64, "")
-    assert told.stderr.startswith("Usage: beamkeep zone ")
-    assert told.stderr.count("Usage:") == 1
-    assert "Define a zone." in told.stderr
+    shown = run(None, "zone")
+    assert (shown.exit_code, shown.stdout) == (64, "")
+    assert shown.stderr.startswith("Usage: beamkeep zone ")
+    assert shown.stderr.count("Usage:") == 1
+    assert "Define a zone." in shown.stderr
 
 
 def test_what_says_nothing_is_left_out(capsys: pytest.CaptureFixture[str]):
     body = {"zone_id": ZONE, "window": {"starts_at": None}, "refs": {"doi": "10/x", "raid": None}}
     show(LISTED, body)
-    told = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
-    assert told == [["id", ZONE], ["refs", "doi 10/x"]]
+    shown = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert shown == [["id", ZONE], ["refs", "doi 10/x"]]
 
 
 def test_every_command_says_what_it_did():
@@ -575,9 +575,9 @@ def test_every_command_says_what_it_did():
 
 
 def test_the_catalogue_prints_itself():
-    told = run(None, "catalogue").stdout.splitlines()
-    assert len(told) == len(CATALOGUE.named)
-    words = next(line.split() for line in told if line.startswith("define_zone "))
+    shown = run(None, "catalogue").stdout.splitlines()
+    assert len(shown) == len(CATALOGUE.named)
+    words = next(line.split() for line in shown if line.startswith("define_zone "))
     assert words == ["define_zone", "zone", "define", "POST", "/zones", "create"]
     rows = json.loads(run(None, "catalogue", "--json").stdout)
     assert {row["kind"] for row in rows} == {"create", "change", "question"}
@@ -606,12 +606,12 @@ PRIVATE = [
 @pytest.mark.parametrize("url", CLEAR)
 def test_a_token_is_not_sent_in_the_clear(url: str):
     asked = Asked()
-    told = run(asked, "--url", url, "list-zones", BEAMKEEP_TOKEN="t0k3n")
-    assert (told.exit_code, asked.requests) == (64, [])
-    assert "Give an https:// address" in told.stderr
-    assert "t0k3n" not in told.output
-    told = run(asked, "--url", url, "import", "yaml", __file__, BEAMKEEP_TOKEN="t0k3n")
-    assert (told.exit_code, asked.requests) == (64, [])
+    shown = run(asked, "--url", url, "list-zones", BEAMKEEP_TOKEN="t0k3n")
+    assert (shown.exit_code, asked.requests) == (64, [])
+    assert "Give an https:// address" in shown.stderr
+    assert "t0k3n" not in shown.output
+    shown = run(asked, "--url", url, "import", "yaml", __file__, BEAMKEEP_TOKEN="t0k3n")
+    assert (shown.exit_code, asked.requests) == (64, [])
 
 
 @pytest.mark.parametrize("url", PRIVATE)
@@ -626,8 +626,8 @@ def test_a_token_for_this_machine_is_not_sent_to_a_proxy():
         proxy.setblocking(False)
         address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
         # Nobody listens on port 9; a proxy would be asked instead.
-        told = run(None, "--url", "http://127.0.0.1:9", "list-zones", HTTP_PROXY=address)
-        assert told.exit_code == 2
+        shown = run(None, "--url", "http://127.0.0.1:9", "list-zones", HTTP_PROXY=address)
+        assert shown.exit_code == 2
         with pytest.raises(BlockingIOError):
             proxy.accept()
 
@@ -659,35 +659,35 @@ def url() -> Generator[str]:
 
 
 def test_the_verbs_work_against_the_real_service(url: str):
-    def told(*words: str, subject: str = "ada") -> Result:
+    def called(*words: str, subject: str = "ada") -> Result:
         return run(None, *words, BEAMKEEP_URL=url, BEAMKEEP_TOKEN=subject)
 
-    actor_id = json.loads(told("register-actor", "--name", "Eve").stdout)["actor_id"]
+    actor_id = json.loads(called("register-actor", "--name", "Eve").stdout)["actor_id"]
     assert UUID(actor_id)
-    changed = told("deactivate-actor", "--actor-id", actor_id, "--if-match", "1")
+    changed = called("deactivate-actor", "--actor-id", actor_id, "--if-match", "1")
     assert (changed.exit_code, changed.output) == (0, "")
-    shown = json.loads(told("get-actor", "--actor-id", actor_id).stdout)
+    shown = json.loads(called("get-actor", "--actor-id", actor_id).stdout)
     assert (shown["name"], shown["active"]) == ("Eve", False)
-    before = told("get-actor", "--actor-id", actor_id, "--as-of", "1")
+    before = called("get-actor", "--actor-id", actor_id, "--as-of", "1")
     assert json.loads(before.stdout)["active"] is True
-    listed = json.loads(told("list-actors", "--no-active", "--limit", "5").stdout)
+    listed = json.loads(called("list-actors", "--no-active", "--limit", "5").stdout)
     assert [row["actor_id"] for row in listed["items"]] == [actor_id]
-    rehearsed = told("define-zone", "--name", "Hutch", "--dry-run")
+    rehearsed = called("define-zone", "--name", "Hutch", "--dry-run")
     assert json.loads(rehearsed.stdout)["events"][0]["event_type"] == "ZoneDefined"
-    refused = told("deactivate-actor", "--actor-id", actor_id)
+    refused = called("deactivate-actor", "--actor-id", actor_id)
     assert refused.exit_code == 1
     assert refused.stderr.startswith("ActorCannotDeactivateError: Only an active actor other than")
-    stranger = told("list-zones", subject="stranger")
+    stranger = called("list-zones", subject="stranger")
     assert (stranger.exit_code, stranger.stderr.partition(":")[0]) == (1, "UnregisteredLoginError")
 
 
-def test_a_caller_without_permission_is_told_what_they_may_not_see(url: str):
-    def told(subject: str, *words: str) -> Result:
+def test_a_caller_without_permission_learns_what_they_may_not_see(url: str):
+    def called(subject: str, *words: str) -> Result:
         return run(None, *words, "--by-name", BEAMKEEP_URL=url, BEAMKEEP_TOKEN=subject)
 
-    zone_id = json.loads(told("ada", "zone", "define", "--name", "Hutch").stdout)["zone_id"]
+    zone_id = json.loads(called("ada", "zone", "define", "--name", "Hutch").stdout)["zone_id"]
     login = {"name": "Bob", "identities": [{"issuer": ISSUER, "subject": "bob"}]}
-    actor = told("ada", "actor", "register", "--arguments", json.dumps(login))
+    actor = called("ada", "actor", "register", "--arguments", json.dumps(login))
     actor_id = json.loads(actor.stdout)["actor_id"]
     surface_id = seeded.SURFACES[SurfaceKind.HTTP]
     for command, says in (
@@ -696,12 +696,12 @@ def test_a_caller_without_permission_is_told_what_they_may_not_see(url: str):
         ("get_zone", ""),
     ):
         allowed = json.dumps(policy(command, surface_id, actor_id, command))
-        assert told("ada", "policy", "define", "--arguments", allowed).exit_code == 0
-        shown = told("bob", "zone", "get", "Hutch")
+        assert called("ada", "policy", "define", "--arguments", allowed).exit_code == 0
+        shown = called("bob", "zone", "get", "Hutch")
         if says:
             remedy = "Give the id of Hutch, or ask an administrator to permit"
             assert shown.stderr.startswith(f"UnauthorizedError: {says} {remedy}")
             assert shown.exit_code == 1
     assert json.loads(shown.stdout)["zone_id"] == zone_id
-    missing = told("bob", "zone", "get", "Attic")
+    missing = called("bob", "zone", "get", "Attic")
     assert (missing.exit_code, "No zone is called Attic." in missing.stderr) == (64, True)
