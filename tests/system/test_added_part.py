@@ -21,19 +21,12 @@ FOLDER = {
     "__init__": '''
     """The lamp: burns while the service works."""
 
-    from typing import TYPE_CHECKING
-
     from beamkeep.parts.part import Part
 
     from .verbs import VERBS
 
-    if TYPE_CHECKING:
-        from beamkeep.parts.wiring import Wiring
 
-        from .settings import LampSettings
-
-
-    def _wiring() -> "Wiring[LampSettings]":
+    def _wiring():
         from .wiring import WIRING
 
         return WIRING

@@ -97,10 +97,7 @@ def _counted(
         totals.append(CustodyTotal(None, f"verdict:{verdict}", 1, bytes=standing.byte_size))
     if discardable:
         totals.append(CustodyTotal(None, "discardable", 1, bytes=discardable))
-    return tuple(
-        CustodyTotal(*key, number, bytes=bytes)
-        for key, (number, bytes) in totals_of(totals).items()
-    )
+    return tuple(summed(totals))
 
 
 class CopyLine(Record, gc=False):
@@ -185,6 +182,15 @@ def _in_place(copy: Copy, view: CustodyView) -> str:
     elif state == "verified":
         state = "check too old or too weak"
     return f"{site.name if site else copy.access_protocol} ({state})"
+
+
+def summed(totals: Iterable[CustodyTotal], supply_id: UUID | None = None) -> Sequence[CustodyTotal]:
+    """Return the sums of totals, over one storage or over all."""
+    return [
+        CustodyTotal(*key, number, bytes=bytes)
+        for key, (number, bytes) in totals_of(totals).items()
+        if supply_id in {None, key[0]}
+    ]
 
 
 def totals_of(

@@ -1,16 +1,9 @@
 """Conducts: control systems, observers, the walk, compute, actions and advisors."""
 
-from typing import TYPE_CHECKING
-
 from beamkeep.parts.part import Part
 
-if TYPE_CHECKING:
-    from beamkeep.parts.wiring import Wiring
 
-    from .settings import ConductingSettings
-
-
-def _wiring() -> "Wiring[ConductingSettings]":
+def _wiring():
     from .wiring import WIRING
 
     return WIRING

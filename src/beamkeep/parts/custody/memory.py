@@ -7,7 +7,7 @@ from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.data.custody import view_of
 from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy
-from beamkeep.contexts.data.judging import CustodyRow, custody_row, totals_of
+from beamkeep.contexts.data.judging import CustodyRow, custody_row, summed
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
 from beamkeep.contexts.seams.installation import Reader
 
@@ -42,11 +42,7 @@ class MemoryCustody:
     async def totals(self, supply_id: UUID | None, owner_id: UUID | None) -> Sequence[CustodyTotal]:
         """Return the sums over one storage, or over all."""
         rows = await self._rows(owner_id)
-        return [
-            CustodyTotal(*key, number, bytes=bytes)
-            for key, (number, bytes) in totals_of(it for row in rows for it in row.counted).items()
-            if supply_id in {None, key[0]}
-        ]
+        return summed((it for row in rows for it in row.counted), supply_id)
 
     async def copies(
         self,

@@ -13,7 +13,7 @@ from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.tables import parsed_rows, read_columns
 from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy, distributions
-from beamkeep.contexts.data.judging import CustodyRow, totals_of
+from beamkeep.contexts.data.judging import CustodyRow, summed, totals_of
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
 from beamkeep.runtime.codec import encode
 
@@ -91,13 +91,7 @@ class PostgresCustody:
             rows = await self._connections.read(TOTALS, supply_id)
             return [CustodyTotal(*row) for row in rows]
         rows = await self._connections.read(OWN_TOTALS, owner_id)
-        counted = (total for row in rows for total in _totals(row[0]))
-        sums = totals_of(counted)
-        return [
-            CustodyTotal(*key, number, bytes=bytes)
-            for key, (number, bytes) in sums.items()
-            if supply_id in {None, key[0]}
-        ]
+        return summed((total for row in rows for total in _totals(row[0])), supply_id)
 
     async def copies(
         self,

@@ -1,16 +1,9 @@
 """Publishing: DOIs of datasets and editions, and the pages they lead to."""
 
-from typing import TYPE_CHECKING
-
 from beamkeep.parts.part import Part
 
-if TYPE_CHECKING:
-    from beamkeep.parts.wiring import Wiring
 
-    from .settings import PublishingSettings
-
-
-def _wiring() -> "Wiring[PublishingSettings]":
+def _wiring():
     from .wiring import WIRING
 
     return WIRING

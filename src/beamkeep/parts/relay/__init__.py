@@ -1,18 +1,11 @@
 """The relay: every event on a message bus."""
 
-from typing import TYPE_CHECKING
-
 from beamkeep.parts.part import Part
 
 from .verbs import VERBS
 
-if TYPE_CHECKING:
-    from beamkeep.parts.wiring import Wiring
 
-    from .settings import RelaySettings
-
-
-def _wiring() -> "Wiring[RelaySettings]":
+def _wiring():
     from .wiring import WIRING
 
     return WIRING

@@ -1,18 +1,11 @@
 """The witness: trees over the record, signed checkpoints, proofs and verification."""
 
-from typing import TYPE_CHECKING
-
 from beamkeep.parts.part import Part
 
 from .verbs import VERBS
 
-if TYPE_CHECKING:
-    from beamkeep.parts.wiring import Wiring
 
-    from .settings import WitnessSettings
-
-
-def _wiring() -> "Wiring[WitnessSettings]":
+def _wiring():
     from .wiring import WIRING
 
     return WIRING

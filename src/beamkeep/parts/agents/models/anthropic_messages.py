@@ -75,7 +75,7 @@ class AnthropicModel:
         config: OutputConfigParam = {"format": {"type": "json_schema", "schema": shape}}
         thinking = NO_THINKING if await self._can_not_think(model) else anthropic.omit
         try:
-            told = await self._client.messages.with_raw_response.create(
+            answer = await self._client.messages.with_raw_response.create(
                 model=model,
                 system=request.system,
                 messages=[asked],
@@ -83,7 +83,7 @@ class AnthropicModel:
                 output_config=config,
                 thinking=thinking,
             )
-            body = told.http_response.content
+            body = answer.http_response.content
         except anthropic.APIError as error:
             raise error_of(_failure(error), self._account, "anthropic") from None
         return _response(request, body, since(started))
@@ -126,17 +126,7 @@ def _response(request: CompletionRequest, body: bytes, duration_ms: int) -> Comp
 
 def _failure(error: anthropic.APIError) -> ProviderFailure:
     if isinstance(error, anthropic.APIStatusError):
-        return ProviderFailure(
-            error.status_code,
-            error.type,
-            retry_after=error.response.headers.get("retry-after"),
-            timed_out=False,
-            cause=None,
-        )
-    return ProviderFailure(
-        None,
-        None,
-        retry_after=None,
-        timed_out=isinstance(error, anthropic.APITimeoutError),
-        cause=error.__cause__,
-    )
+        retry_after = error.response.headers.get("retry-after")
+        return ProviderFailure(error.status_code, error.type, retry_after)
+    timed_out = isinstance(error, anthropic.APITimeoutError)
+    return ProviderFailure(timed_out=timed_out, cause=error.__cause__)

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from typing import cast
 
 import msgspec
@@ -78,25 +79,29 @@ class _Completion(msgspec.Struct):
     usage: _ChatUsage | None = None
 
 
-def _client(account: ProviderAccount) -> openai.AsyncOpenAI:
-    return openai.AsyncOpenAI(
-        api_key=account.api_key,
-        base_url=account.base_url,
-        timeout=account.try_seconds,
-        max_retries=0,
-        http_client=http_client(account, authorization=f"Bearer {account.api_key}"),
-    )
-
-
-class OpenAiModel:
-    """Calls models of OpenAI; the provider does not store the answers."""
+class _SdkModel(ABC):
+    """Calls a provider by the SDK of OpenAI."""
 
     def __init__(self, account: ProviderAccount, pause: Pause = asyncio.sleep) -> None:
-        self._account, self._pause, self._client = account, pause, _client(account)
+        self._account, self._pause = account, pause
+        self._client = openai.AsyncOpenAI(
+            api_key=account.api_key,
+            base_url=account.base_url,
+            timeout=account.try_seconds,
+            max_retries=0,
+            http_client=http_client(account, authorization=f"Bearer {account.api_key}"),
+        )
 
     async def complete(self, request: CompletionRequest) -> CompletionResponse:
         """Return the answer of the model."""
         return await twice(self._once, request, self._account.try_seconds, pause=self._pause)
+
+    @abstractmethod
+    async def _once(self, request: CompletionRequest) -> CompletionResponse: ...
+
+
+class OpenAiModel(_SdkModel):
+    """Calls models of OpenAI; the provider does not store the answers."""
 
     async def _once(self, request: CompletionRequest) -> CompletionResponse:
         started = time.monotonic()
@@ -105,7 +110,7 @@ class OpenAiModel:
             "format": {"type": "json_schema", "name": SCHEMA_NAME, "schema": shape, "strict": True}
         }
         try:
-            told = await self._client.responses.with_raw_response.create(
+            answer = await self._client.responses.with_raw_response.create(
                 model=request.model_ref.requested,
                 instructions=request.system,
                 input=request.user,
@@ -114,7 +119,7 @@ class OpenAiModel:
                 text=text,
                 store=False,
             )
-            body = told.http_response.content
+            body = answer.http_response.content
         except openai.APIError as error:
             raise error_of(_failure(error), self._account, "openai") from None
         return _response(request, body, since(started))
@@ -122,37 +127,32 @@ class OpenAiModel:
 
 def _response(request: CompletionRequest, body: bytes, duration_ms: int) -> CompletionResponse:
     try:
-        told = msgspec.json.decode(body, type=_Response)
+        answer = msgspec.json.decode(body, type=_Response)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise LanguageModelOutputInvalidError("The body is not a response.") from None
-    why = told.incomplete_details and told.incomplete_details.reason
-    used = told.usage or _ResponseUsage(request.input_reserve, request.max_output_tokens)
+    why = answer.incomplete_details and answer.incomplete_details.reason
+    used = answer.usage or _ResponseUsage(request.input_reserve, request.max_output_tokens)
     answered = ModelAnswer(
         Usage(used.input_tokens, used.output_tokens),
-        response_id=told.id,
-        response_model=told.model,
-        finish_reason=why or told.status,
+        response_id=answer.id,
+        response_model=answer.model,
+        finish_reason=why or answer.status,
         duration_ms=duration_ms,
     )
-    parts = [part for item in told.output for part in item.content or () if item.type == "message"]
+    parts = [
+        part for item in answer.output for part in item.content or () if item.type == "message"
+    ]
     if why == "content_filter" or any(part.type == "refusal" for part in parts):
         raise LanguageModelRefusedError("The model declined.", answered)
-    if told.status != "completed":
-        raise LanguageModelOutputInvalidError(f"It ended by {why or told.status}.", answered)
+    if answer.status != "completed":
+        raise LanguageModelOutputInvalidError(f"It ended by {why or answer.status}.", answered)
     require_uncut(request, answered)
     text = "".join(part.text or "" for part in parts if part.type == "output_text")
     return CompletionResponse(read_output(text, request.output_schema, answered), answered)
 
 
-class OpenAiCompatibleModel:
+class OpenAiCompatibleModel(_SdkModel):
     """Calls a server that speaks chat completions, such as vLLM, Ollama or a gateway."""
-
-    def __init__(self, account: ProviderAccount, pause: Pause = asyncio.sleep) -> None:
-        self._account, self._pause, self._client = account, pause, _client(account)
-
-    async def complete(self, request: CompletionRequest) -> CompletionResponse:
-        """Return the answer of the model."""
-        return await twice(self._once, request, self._account.try_seconds, pause=self._pause)
 
     async def _once(self, request: CompletionRequest) -> CompletionResponse:
         started = time.monotonic()
@@ -164,13 +164,13 @@ class OpenAiCompatibleModel:
             "json_schema": {"name": SCHEMA_NAME, "schema": shape, "strict": True},
         }
         try:
-            told = await self._client.chat.completions.with_raw_response.create(
+            answer = await self._client.chat.completions.with_raw_response.create(
                 model=request.model_ref.requested,
                 messages=[system, user],
                 max_tokens=request.max_output_tokens,
                 response_format=form,
             )
-            body = told.http_response.content
+            body = answer.http_response.content
         except openai.APIError as error:
             raise error_of(_failure(error), self._account, "openai_compatible") from None
         return _completion(request, body, since(started))
@@ -178,16 +178,16 @@ class OpenAiCompatibleModel:
 
 def _completion(request: CompletionRequest, body: bytes, duration_ms: int) -> CompletionResponse:
     try:
-        told = msgspec.json.decode(body, type=_Completion)
-        choice = told.choices[0]
+        answer = msgspec.json.decode(body, type=_Completion)
+        choice = answer.choices[0]
     except (msgspec.DecodeError, UnicodeDecodeError, IndexError):
         raise LanguageModelOutputInvalidError("The body is not a completion.") from None
     # A server that reports no usage is charged with the reserve.
-    used = told.usage or _ChatUsage(request.input_reserve, request.max_output_tokens)
+    used = answer.usage or _ChatUsage(request.input_reserve, request.max_output_tokens)
     answered = ModelAnswer(
         Usage(used.prompt_tokens, used.completion_tokens),
-        response_id=told.id,
-        response_model=told.model,
+        response_id=answer.id,
+        response_model=answer.model,
         finish_reason=choice.finish_reason,
         duration_ms=duration_ms,
     )
@@ -202,17 +202,7 @@ def _completion(request: CompletionRequest, body: bytes, duration_ms: int) -> Co
 
 def _failure(error: openai.APIError) -> ProviderFailure:
     if isinstance(error, openai.APIStatusError):
-        return ProviderFailure(
-            error.status_code,
-            error.code or error.type,
-            retry_after=error.response.headers.get("retry-after"),
-            timed_out=False,
-            cause=None,
-        )
-    return ProviderFailure(
-        None,
-        None,
-        retry_after=None,
-        timed_out=isinstance(error, openai.APITimeoutError),
-        cause=error.__cause__,
-    )
+        retry_after = error.response.headers.get("retry-after")
+        return ProviderFailure(error.status_code, error.code or error.type, retry_after)
+    timed_out = isinstance(error, openai.APITimeoutError)
+    return ProviderFailure(timed_out=timed_out, cause=error.__cause__)

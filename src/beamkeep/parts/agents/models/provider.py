@@ -128,11 +128,11 @@ class _BoundedStream(httpx2.AsyncByteStream):
 class ProviderFailure(NamedTuple):
     """A failed call as an SDK reports it."""
 
-    status: int | None
-    code: object
-    retry_after: str | None
-    timed_out: bool
-    cause: BaseException | None
+    status: int | None = None
+    code: object = None
+    retry_after: str | None = None
+    timed_out: bool = False
+    cause: BaseException | None = None
 
 
 def error_of(
@@ -142,7 +142,7 @@ def error_of(
     status, seconds = failure.status, _seconds(failure.retry_after)
     code = str(failure.code or "")
     code = mask(code, account.api_key) if CODE.fullmatch(code) else ""
-    told = f"Provider {provider}: status {status} {code}".rstrip()
+    answer = f"Provider {provider}: status {status} {code}".rstrip()
     if status is None:
         if isinstance(failure.cause, AnswerTooLargeError):
             return LanguageModelOutputInvalidError(f"Provider {provider}: {failure.cause}")
@@ -150,9 +150,9 @@ def error_of(
             return LanguageModelTimeoutError(f"Provider {provider} did not answer in time.")
         return LanguageModelUnavailableError(f"Provider {provider} cannot be reached.")
     if status == 429:
-        return LanguageModelRateLimitedError(told, seconds)
+        return LanguageModelRateLimitedError(answer, seconds)
     if status >= 500 or status in LATER:
-        return LanguageModelUnavailableError(told, seconds)
+        return LanguageModelUnavailableError(answer, seconds)
     if status in WRONG_SETTINGS or 300 <= status < 400:
         log.error(
             "language model not usable",
@@ -161,8 +161,8 @@ def error_of(
             code=code,
             remedy="Check LANGUAGE_MODEL_API_KEY, LANGUAGE_MODEL_BASE_URL and the model name.",
         )
-        return LanguageModelUnavailableError(told, passing=False)
-    return LanguageModelRefusedError(told)
+        return LanguageModelUnavailableError(answer, passing=False)
+    return LanguageModelRefusedError(answer)
 
 
 type Pause = Callable[[float], Awaitable[None]]
@@ -186,7 +186,7 @@ async def twice(
 
 async def _in_time(once: Try, request: CompletionRequest, seconds: float) -> CompletionResponse:
     try:
-        # The client's own time-out begins anew with every byte that arrives.
+        # The client's own time-out begins again with every byte that arrives.
         async with asyncio.timeout(seconds):
             return await once(request)
     except TimeoutError:
