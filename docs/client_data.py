@@ -9,7 +9,7 @@ from inspect import cleandoc
 from itertools import product, takewhile
 from typing import Any, get_args, get_type_hints
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import (
     Accepted,
     Entries,

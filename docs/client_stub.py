@@ -5,7 +5,7 @@ from typing import Any
 
 from docs.client_data import Row, catalogue_rows, identifier, parameters_of
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.surfaces.shapes import ApiSchemas, SchemaObject
 

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.parts import PARTS
 from beamkeep.deployment.settings import ServerSettings, Settings
 from beamkeep.kernel import (

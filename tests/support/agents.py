@@ -7,8 +7,8 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.trust import seeded

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol, cast
 from uuid import uuid4
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
 from beamkeep.contexts.seams.log import InvalidFeedCursorError
 from beamkeep.contexts.seams.witnessed import EventDiffersError, EventNotWitnessedError

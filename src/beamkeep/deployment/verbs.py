@@ -206,7 +206,7 @@ def rebuild(view: str) -> None:
 
     The old list is served until the new one has caught up.
     """
-    from beamkeep.contexts import CATALOGUE
+    from beamkeep.contexts.catalogue import CATALOGUE
 
     from .composition import Deployment
 
@@ -301,5 +301,24 @@ async def _begin(command: str, settings: "ServerSettings") -> None:
         await until_reachable(url.get_secret_value(), tell)
 
 
+def naming_faults(verb: click.Command) -> click.Command:
+    """Let a verb name the wrong declarations of a site's contexts, which it meets as it loads."""
+    run = verb.callback
+
+    def callback(*arguments: object, **options: object) -> object:
+        try:
+            return run and run(*arguments, **options)
+        except Exception as error:
+            from beamkeep.contexts.declarations import FaultyDeclarationsError
+
+            if not isinstance(error, FaultyDeclarationsError):
+                raise
+            click.echo(str(error), err=True)
+            sys.exit(BROKEN)
+
+    verb.callback = callback
+    return verb
+
+
 OWN = serve, work, migrate, check, rebuild, mcp_stdio
-VERBS = (*OWN, *(verb for part in PARTS for verb in part.verbs))
+VERBS = tuple(map(naming_faults, (*OWN, *(verb for part in PARTS for verb in part.verbs))))

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Installation
 from beamkeep.kernel import (
     ActorKind,

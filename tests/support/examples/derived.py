@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated, Any, get_args, get_origin
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.runtime.remedies import moves_of
 from tests.support.examples.making import Do, Example

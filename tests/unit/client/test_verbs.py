@@ -24,7 +24,7 @@ from tests.support.listening import listening
 from tests.support.rest_client import rest_application
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Operation, SurfaceKind
 from beamkeep.testing.installation import ISSUER

@@ -18,7 +18,7 @@ from beamkeep.adapters.http_server import MainServer, configured
 from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.log import ListEvents
 from beamkeep.feed import hints
 from beamkeep.feed.follower import LogFollower

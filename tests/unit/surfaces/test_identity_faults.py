@@ -12,7 +12,7 @@ from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_cli
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.tokens.diagnosis import diagnose
 from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.seeding import prepare
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal

@@ -28,7 +28,7 @@ from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
 from tests.support.rows import selected
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
 from beamkeep.kernel import Question, Refusal, SurfaceKind

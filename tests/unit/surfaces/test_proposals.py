@@ -32,7 +32,7 @@ from beamkeep.adapters.tokens.providers import (
     IntrospectionProvider,
     JwtProvider,
 )
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Accepted, Operation, SurfaceKind, reply_of
 from beamkeep.runtime import Service

@@ -15,7 +15,7 @@ from tests.support.prepared import Prepared
 from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_client
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.seeded import SURFACES
 from beamkeep.kernel import DENIALS, Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import CallContext, CallLookup

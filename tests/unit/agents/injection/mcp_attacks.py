@@ -39,7 +39,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
