@@ -23,8 +23,8 @@ from beamkeep.parts.agents.seeded_agents import clearance_expiry, run_supervisio
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.examples import Do
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do
 from tests.support.examples.recipe import a_method
 
 CODEC = Codec(CATALOGUE.aggregates.values())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.examples.making import Do, Example, changed, given, made
+from beamkeep.testing.examples import Do, Example, changed, given, made
 
 MODEL = {"provider": "local", "model": "model-a", "snapshot_pin": "model-a-20300131"}
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import Do, Example, given
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, given
 from tests.support.examples.run import a_held_run
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import Do, Example, changed, given, made
 from tests.support.examples.assets import an_asset
-from tests.support.examples.making import Do, Example, changed, given, made
 from tests.support.examples.trust import an_actor
 
 AT_25_KEV = {"energy": 25.0, "optics_config": "5x"}

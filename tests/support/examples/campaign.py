@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.examples.making import Do, Example, Make, given
+from beamkeep.testing.examples import Do, Example, Make, given
 from tests.support.examples.run import started_run
 from tests.support.examples.subject import a_subject
 from tests.support.examples.trust import an_actor

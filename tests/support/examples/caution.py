@@ -6,8 +6,8 @@ from uuid import uuid4
 
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.decision.decision import DecisionRegistered
+from beamkeep.testing.examples import Do, Example, changed, given, made
 from tests.support.examples.assets import an_asset
-from tests.support.examples.making import Do, Example, changed, given, made
 
 WORDING: dict[str, Any] = {
     "category": "OperationalWindow",

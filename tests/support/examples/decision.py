@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from tests.support.examples.making import Do, Example, changed, given, made
+from beamkeep.testing.examples import Do, Example, changed, given, made
 from tests.support.examples.trust import a_policy, an_actor
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args, get_origin
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.runtime.remedies import moves_of
-from tests.support.examples.making import Do, Example
+from beamkeep.testing.examples import Do, Example
 
 
 def derived(written: Mapping[str, Example]) -> dict[str, Example]:

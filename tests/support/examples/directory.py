@@ -3,7 +3,7 @@
 from typing import Any
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples.making import Do, Example
+from beamkeep.testing.examples import Do, Example
 
 # Of objects that every deployment has: of others, the directory may not know yet.
 

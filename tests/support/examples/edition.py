@@ -3,9 +3,9 @@
 from typing import Any
 from uuid import uuid4
 
+from beamkeep.testing.examples import Do, Example, Make, changed, given, made
 from tests.support.examples.data import a_dataset, a_production_dataset, check_of
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, changed, given, made
 from tests.support.examples.trust import an_actor
 
 

@@ -2,8 +2,8 @@
 
 from uuid import uuid4
 
+from beamkeep.testing.examples import Do, Example, given
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, given
 
 PERMITTED = {"permit_status": "Permitted", "reason": "Search done", "monitor_ref": "pss:hutch"}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.examples.making import Do, Example, changed, given, made
+from beamkeep.testing.examples import Do, Example, changed, given, made
 
 MOTOR_SETTINGS: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

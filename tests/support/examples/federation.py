@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 
 from beamkeep.contexts.federation.seal import SealInitialized
 from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerprint
+from beamkeep.testing.examples import Do, Example, changed, given, made
 from beamkeep.testing.installation import FACILITY_CODE
 from beamkeep.testing.signing import key_check, public_key, signed
-from tests.support.examples.making import Do, Example, changed, given, made
 
 OWN_SITE = FACILITY_CODE
 """The code of the site that every test deployment is at."""

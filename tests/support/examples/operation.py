@@ -4,9 +4,9 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
+from beamkeep.testing.examples import Do, Example, Make, given
 from tests.support.examples.assets import an_asset
 from tests.support.examples.decision import a_decision
-from tests.support.examples.making import Do, Example, Make, given
 from tests.support.examples.recipe import a_recipe
 from tests.support.examples.run import SAMPLED, started_run
 

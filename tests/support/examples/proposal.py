@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from beamkeep.contexts.proposal.proposal import ProposalRegistered, begin, claims_of
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
-from tests.support.examples.making import Do, Example, given
+from beamkeep.testing.examples import Do, Example, given
 from tests.support.examples.trust import an_actor
 
 # Open whichever clock the service has.

@@ -3,10 +3,10 @@
 from typing import Any
 from uuid import uuid4
 
+from beamkeep.testing.examples import Do, Example, changed, given, made
 from tests.support.examples.assets import a_member
 from tests.support.examples.equipment import AFFORDANCES, a_family
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, changed, given, made
 
 PARAMETERS: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -4,8 +4,8 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
+from beamkeep.testing.examples import Do, Example, Make, changed, given
 from tests.support.examples.decision import a_decision
-from tests.support.examples.making import Do, Example, Make, changed, given
 from tests.support.examples.recipe import define_plan
 
 SAMPLED = "2030-01-31T07:30:00Z"

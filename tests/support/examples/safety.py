@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import Do, Example, Make, given, made
 from tests.support.examples.assets import an_asset
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, given, made
 from tests.support.examples.subject import a_subject
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.support.examples.making import Do, Example
+from beamkeep.testing.examples import Do, Example
 from tests.support.examples.run import a_held_run
 
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import Do, Example
 from tests.support.examples.calibration import a_revision
 from tests.support.examples.campaign import an_active_campaign
 from tests.support.examples.decision import a_decision
 from tests.support.examples.enclosure import a_permitted_enclosure
-from tests.support.examples.making import Do, Example
 from tests.support.examples.run import a_plan_to_run
 from tests.support.examples.subject import a_mounted_subject
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import Do, Example, Make, changed, given
 from tests.support.examples.assets import an_active_asset
-from tests.support.examples.making import Do, Example, Make, changed, given
 
 FOSSIL = {"name": "Fossil 7"}
 

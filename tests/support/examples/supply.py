@@ -3,10 +3,10 @@
 from typing import Any
 from uuid import uuid4
 
+from beamkeep.testing.examples import Do, Example, Make, given
 from tests.support.examples.assets import an_asset
 from tests.support.examples.enclosure import the_account
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, given
 
 
 async def register_supply(do: Do) -> dict[str, Any]:

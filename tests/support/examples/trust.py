@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples.making import Do, Example, Make, given
+from beamkeep.testing.examples import Do, Example, Make, given
 
 ENTRY = str(seeded.ENTRY)
 

@@ -29,7 +29,6 @@ from tests.support.examples.data import new_dataset
 from tests.support.examples.decision import a_decision
 from tests.support.examples.enclosure import the_account
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Make
 from tests.support.examples.recipe import a_method
 from tests.support.examples.safety import an_active_clearance
 from tests.support.examples.trust import a_policy
@@ -57,6 +56,7 @@ from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.tools.listing import tools
 from beamkeep.testing.appends import append, at
+from beamkeep.testing.examples import Make
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit, policy
 
