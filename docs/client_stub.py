@@ -1,13 +1,13 @@
 """The types of the Python client, from the same declarations as the catalogue."""
 
-from collections.abc import Iterator, Mapping
+import keyword
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from docs.client_data import Row, catalogue_rows, identifier, parameters_of
 
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.surfaces.shapes import ApiSchemas, SchemaObject
+from beamkeep.surfaces.tools.command_line import Row, catalogue_rows
 
 HEAD = '''\
 """Types of the client. Written by docs/generate.py; `make reference` writes it anew."""
@@ -203,3 +203,33 @@ def _type(schema: SchemaObject, shapes: SchemaObject) -> str:
     if kind == "object":
         return "Answer"
     return PLAIN.get(str(kind), "Any")
+
+
+PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
+
+
+def parameters_of(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parameters of a method of the Python client, those that are required first."""
+    fields: Mapping[str, Mapping[str, Any]] = data["fields"]
+    in_path: Sequence[str] = data.get("in_path", ())
+    target = in_path[0] if in_path and fields[in_path[0]].get("refers_to") else None
+    if target:
+        yield "target: str"
+    required = data.get("required", ())
+    own = [name for name in fields if name != target]
+    if own:
+        yield "*"
+    for name in sorted(own, key=lambda each: each not in required):
+        field = fields[name]
+        short = name.removesuffix("_id") if field.get("refers_to") else name
+        kind = PYTHON.get(field.get("type", ""), "Any")
+        if field.get("enum"):
+            kind = f"Literal[{', '.join(map(repr, field['enum']))}]"
+        kind = f"Sequence[{kind}]" if field.get("many") else kind
+        short = identifier(short)
+        yield f"{short}: {kind}" if name in required else f"{short}: {kind} | None = ..."
+
+
+def identifier(name: str) -> str:
+    """Return a name that Python accepts: `from_` for `from`."""
+    return f"{name}_" if keyword.iskeyword(name) else name

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 
-from docs.client_data import catalogue_data, catalogue_rows
 from docs.client_stub import client_stub
 from docs.house_picture import house_picture
 from msgspec.structs import fields
@@ -40,6 +39,7 @@ from beamkeep.kernel import (
 from beamkeep.parts.settings import CoreSettings
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
+from beamkeep.surfaces.tools.command_line import as_file, catalogue_rows
 from beamkeep.surfaces.tools.finding import operation_index, text_of
 from beamkeep_client.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
@@ -83,7 +83,7 @@ def pages() -> dict[str, str]:
     }
     written = {f"docs/reference/{name}": text for name, text in reference.items()}
     written |= {"docs/explanations/pictures/house.svg": house_picture()}
-    client = {"catalogue.json": catalogue_data(), "client.pyi": client_stub()}
+    client = {"catalogue.json": as_file(catalogue_rows()), "client.pyi": client_stub()}
     return written | {f"client/src/beamkeep_client/{name}": text for name, text in client.items()}
 
 

@@ -44,7 +44,10 @@ def test_the_tutorial_adds_a_transition_to_one_file_and_every_surface_has_it_at_
         "metrics": ["2xx", "UnauthorizedError", "VisitCannotDeferError"],
     }
     written = in_the_copy(
-        tmp_path, "-c", "from docs.client_data import catalogue_data; print(catalogue_data())"
+        tmp_path,
+        "-c",
+        "from beamkeep.surfaces.tools.command_line import as_file, catalogue_rows;"
+        "print(as_file(catalogue_rows()))",
     )
     (tmp_path / "client/src/beamkeep_client/catalogue.json").write_text(written)
     assert "Defer a visit to a later day." in in_the_copy(

@@ -28,7 +28,7 @@ def test_a_requirement_fails_for_a_service_that_answers_something_else(case: Cas
 
     async def careless(by: As, name: str, arguments: Mapping[str, Any], **_: Any) -> SurfaceAnswer:
         await send(by, name, arguments)
-        return SurfaceAnswer(200, {"items": [], "events": []})
+        return SurfaceAnswer(200, {"items": [], "events": [], str(by.calling): 1})
 
     with patch.object(As, "send", careless), pytest.raises((AssertionError, KeyError, TypeError)):
         case.run()

@@ -1,24 +1,24 @@
-"""The catalogue as data for the client: nouns, verbs, arguments and columns of every operation."""
+"""The catalogue as the command line reads it: nouns, verbs, arguments and columns."""
 
 import json
-import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import cleandoc
 from itertools import product, takewhile
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-from beamkeep.contexts.catalogue import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE, SITE
 from beamkeep.kernel import (
     Accepted,
+    Context,
     Entries,
-    Event,
     History,
     Listed,
     Many,
     Operation,
     Question,
+    events_of,
     reply_of,
 )
 from beamkeep.surfaces.schema import input_schema
@@ -126,16 +126,29 @@ TIMES = ("updated_at", "recorded_at", "sampled_at", "created_at")
 
 
 def catalogue_rows() -> list[dict[str, Any]]:
-    """Return what the client needs to know of every operation and question."""
-    schemas = ApiSchemas(CATALOGUE)
-    verbs = _verbs(CATALOGUE.named.values())
-    return [_row(row, verbs[row.name], schemas) for row in CATALOGUE.named.values()]
+    """Return what the command line needs to know of every operation and question of the house."""
+    own = {row.name for context in SITE.values() for row in _rows_of(context)}
+    return [row for row in _every_row() if row["name"] not in own]
 
 
-def catalogue_data() -> str:
-    """Return the file that the client carries."""
-    rows = catalogue_rows()
+def rows_of_context(name: str) -> list[dict[str, Any]]:
+    """Return what the command line needs to know of a context of a site."""
+    own = {row.name for row in _rows_of(SITE[name])}
+    return [row for row in _every_row() if row["name"] in own]
+
+
+def as_file(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as the file that the command line reads."""
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+def _rows_of(context: Context) -> tuple[Row, ...]:
+    return (*context.operations, *context.questions)
+
+
+def _every_row() -> list[dict[str, Any]]:
+    schemas, verbs = ApiSchemas(CATALOGUE), _verbs(CATALOGUE.named.values())
+    return [_row(row, verbs[row.name], schemas) for row in CATALOGUE.named.values()]
 
 
 def _row(row: Row, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any]:
@@ -246,36 +259,6 @@ def _refers_to(name: str) -> str | None:
     return kinds[max(fits, key=len)] if fits else None
 
 
-PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
-
-
-def parameters_of(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parameters of a method of the Python client, those that are required first."""
-    fields: Mapping[str, Mapping[str, Any]] = data["fields"]
-    in_path: Sequence[str] = data.get("in_path", ())
-    target = in_path[0] if in_path and fields[in_path[0]].get("refers_to") else None
-    if target:
-        yield "target: str"
-    required = data.get("required", ())
-    own = [name for name in fields if name != target]
-    if own:
-        yield "*"
-    for name in sorted(own, key=lambda each: each not in required):
-        field = fields[name]
-        short = name.removesuffix("_id") if field.get("refers_to") else name
-        kind = PYTHON.get(field.get("type", ""), "Any")
-        if field.get("enum"):
-            kind = f"Literal[{', '.join(map(repr, field['enum']))}]"
-        kind = f"Sequence[{kind}]" if field.get("many") else kind
-        short = identifier(short)
-        yield f"{short}: {kind}" if name in required else f"{short}: {kind} | None = ..."
-
-
-def identifier(name: str) -> str:
-    """Return a name that Python accepts: `from_` for `from`."""
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
 # --- answers ---
 
 
@@ -285,9 +268,8 @@ def _said(row: Row) -> str | None:
         return None
     if row.name in SAID:
         return SAID[row.name]
-    events = [m for m in _members(get_type_hints(row.rule)["return"]) if issubclass(m, Event)]
-    own = row.aggregate.name
-    said = [_sentence(e.__name__.removeprefix(own)) for e in events if e.__name__.startswith(own)]
+    own, names = row.aggregate.name, [event.__name__ for event in events_of(row)]
+    said = [_sentence(each.removeprefix(own)) for each in names if each.startswith(own)]
     if len(said) <= 1:
         return said[0] if said else None
     best = max(said, key=lambda words: _likeness(words, row.name))
@@ -303,15 +285,6 @@ def _likeness(said: str, name: str) -> int:
     pairs = product(said.split(), name.split("_")[:1])
     same = (takewhile(lambda two: two[0] == two[1], zip(*pair, strict=False)) for pair in pairs)
     return sum(len([*letters]) for letters in same)
-
-
-def _members(hint: Any) -> Iterator[type[Any]]:
-    hint = getattr(hint, "__value__", hint)
-    for member in get_args(hint) or (hint,):
-        if get_args(member) or hasattr(member, "__value__"):
-            yield from _members(member)
-        elif isinstance(member, type):
-            yield member
 
 
 def _follows(row: Row) -> bool:
