@@ -7,7 +7,7 @@ from typing import Any
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.surfaces.shapes import ApiSchemas, SchemaObject
-from beamkeep.surfaces.tools.command_line import Row, catalogue_rows
+from beamkeep.surfaces.tools.command_line import CommandRow, catalogue_rows
 
 HEAD = '''\
 """Types of the client. Written by docs/generate.py; `make reference` writes it anew."""
@@ -90,8 +90,8 @@ def client_stub() -> str:
     schemas, rows = ApiSchemas(CATALOGUE), catalogue_rows()
     named: dict[str, list[str]] = {}
     lines = [HEAD]
-    nouns: dict[str, list[tuple[Row, dict[str, Any]]]] = {}
-    top: list[tuple[Row, dict[str, Any]]] = []
+    nouns: dict[str, list[tuple[CommandRow, dict[str, Any]]]] = {}
+    top: list[tuple[CommandRow, dict[str, Any]]] = []
     for data in rows:
         row = CATALOGUE.named[data["name"]]
         if data.get("noun"):
@@ -160,7 +160,7 @@ def _methods(data: Mapping[str, Any], answer: str, sync: bool) -> Iterator[str]:
 
 
 def _answer(
-    row: Row, data: Mapping[str, Any], schemas: ApiSchemas, named: dict[str, list[str]]
+    row: CommandRow, data: Mapping[str, Any], schemas: ApiSchemas, named: dict[str, list[str]]
 ) -> str:
     """Return the class of an answer, made when it is first met."""
     name = "".join(word.capitalize() for word in row.name.split("_")) + "Answer"

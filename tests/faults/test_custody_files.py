@@ -23,6 +23,7 @@ from beamkeep.kernel import replace
 from beamkeep.testing.installation import FACILITY_CODE, INSTALLATION
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import memory_service
+from beamkeep.testing.web import http_client, rest_application
 from beamkeep_client.checksums import check_file
 from beamkeep_client.custody import (
     KeptError,
@@ -37,7 +38,6 @@ from beamkeep_client.custody import (
 from beamkeep_client.http import HttpClient, ServiceError
 from tests.faults.conftest import Report
 from tests.faults.report import rounds
-from tests.support.rest_client import http_client, rest_application
 
 pytestmark = pytest.mark.faults
 

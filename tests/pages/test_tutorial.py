@@ -87,13 +87,14 @@ def in_the_copy(copy: Path, *arguments: str) -> str:
 
 async def probe() -> dict[str, Any]:
     """What the surfaces of the package at hand say of the transition."""
-    from tests.support.rest_client import RestClient, http_client, rest_application
+    from tests.support.rest_client import RestClient
 
     import beamkeep
     from beamkeep.contexts.trust import seeded
     from beamkeep.kernel import SurfaceKind
     from beamkeep.testing.installation import ISSUER
     from beamkeep.testing.service import call, memory_service, policy
+    from beamkeep.testing.web import http_client, rest_application
 
     http = str(seeded.SURFACES[SurfaceKind.HTTP])
     service, store = await memory_service()

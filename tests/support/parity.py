@@ -12,9 +12,9 @@ from beamkeep.kernel import Fresh, Operation, Question, Refusal
 from beamkeep.surfaces.schema import input_schema
 from beamkeep.testing.examples import Do, Make
 from beamkeep.testing.properties import (
+    CallRow,
+    CallStage,
     Property,
-    Row,
-    Stage,
     a_caller_without_permission_is_refused,
     a_change_of_another_version_is_refused,
     a_dry_run_answers_the_same_events,
@@ -226,13 +226,13 @@ ONCE = {"initialize_seal"}
 """What a deployment can do once; it has a test and a deployment of its own."""
 
 
-def first_of_its_own(row: Row) -> type[Refusal] | None:
+def first_of_its_own(row: CallRow) -> type[Refusal] | None:
     """The first refusal of the row that is about sense or state."""
     own = [each for each in row.refusals if each.status in {400, 409}]
     return next((each for each in own if each not in UNSPEAKABLE), None)
 
 
-async def the_first_refusal_of_its_own_is_given(row: Row, stage: Stage) -> None:
+async def the_first_refusal_of_its_own_is_given(row: CallRow, stage: CallStage) -> None:
     first = first_of_its_own(row)
     assert first
     arguments = await stage.example(row, anew=True)
@@ -253,7 +253,7 @@ async def the_first_refusal_of_its_own_is_given(row: Row, stage: Stage) -> None:
 
 
 ON_BOTH = tuple(row for row in ROWS if row.name not in HTTP_ONLY)
-PROPERTIES: Mapping[Property, tuple[Row, ...]] = {
+PROPERTIES: Mapping[Property, tuple[CallRow, ...]] = {
     a_caller_without_permission_is_refused: ROWS,
     an_absent_object_is_not_found: tuple(row for row in ROWS if refers(row)),
     a_request_of_the_wrong_shape_is_refused: ROWS,
@@ -270,7 +270,7 @@ PROPERTIES: Mapping[Property, tuple[Row, ...]] = {
 """What holds for which rows."""
 
 
-def kinds(row: Row) -> frozenset[str]:
+def kinds(row: CallRow) -> frozenset[str]:
     """Return what a row has that another may lack: its sources, outcomes and kinds of argument."""
     schema = input_schema(row)
     arguments = {
@@ -311,11 +311,11 @@ def _kinds_of_value(schema: Mapping[str, Any], named: Mapping[str, Any]) -> set[
             return {str(schema.get("type", "anything"))}
 
 
-def sample(rows: Iterable[Row]) -> list[Row]:
+def sample(rows: Iterable[CallRow]) -> list[CallRow]:
     """Return few rows that have together every kind that all of them have."""
     waiting = {row.name: (row, kinds(row)) for row in rows}
     lacking = frozenset[str]().union(*(each for _, each in waiting.values()))
-    chosen: list[Row] = []
+    chosen: list[CallRow] = []
     while lacking:
         name = max(waiting, key=lambda name: (len(waiting[name][1] & lacking), name))
         row, has = waiting.pop(name)

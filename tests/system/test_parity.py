@@ -12,7 +12,7 @@ from tests.system.calling import As, callers, registered
 
 from beamkeep.testing.calling import Mcp, Rest
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.properties import Property, Row, shape
+from beamkeep.testing.properties import CallRow, Property, shape
 from beamkeep.testing.server import Server, running_server
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
@@ -27,7 +27,7 @@ class Running:
         self._made: dict[str, dict[str, Any]] = {}
         self.outside = OUTSIDE
 
-    async def example(self, row: Row, anew: bool = False) -> dict[str, Any]:
+    async def example(self, row: CallRow, anew: bool = False) -> dict[str, Any]:
         """Make arguments once for refusals that look at no state."""
         if anew:
             return await EXAMPLES[row.name](self.rest)

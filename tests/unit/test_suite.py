@@ -10,7 +10,7 @@ from tests.support.examples import EXAMPLES
 from beamkeep.contexts.catalogue import of_the_house
 from beamkeep.testing.calling import SurfaceAnswer
 from beamkeep.testing.principals import As
-from beamkeep.testing.suite import Case, cases
+from beamkeep.testing.suite import SuiteCase, cases
 
 SUBJECT = of_the_house()["subject"]
 # The generic tests of the house try every row; here one row stands for all of a requirement.
@@ -18,12 +18,12 @@ ONE_OF_EACH = {case.requirement: case for case in cases(SUBJECT, EXAMPLES)}
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH.values(), ids=str)
-def test_a_requirement_holds_for_a_row_of_the_house(case: Case):
+def test_a_requirement_holds_for_a_row_of_the_house(case: SuiteCase):
     case.run()
 
 
 @pytest.mark.parametrize("case", ONE_OF_EACH.values(), ids=str)
-def test_a_requirement_fails_for_a_service_that_answers_something_else(case: Case):
+def test_a_requirement_fails_for_a_service_that_answers_something_else(case: SuiteCase):
     send = As.send
 
     async def careless(by: As, name: str, arguments: Mapping[str, Any], **_: Any) -> SurfaceAnswer:

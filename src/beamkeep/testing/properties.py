@@ -11,13 +11,13 @@ from .calling import SurfaceAnswer
 from .examples import Do
 from .principals import As
 
-type Row = Operation | Question
+type CallRow = Operation | Question
 
 NO_OBJECT = {"prompt_template_id"}
 """Ids of something that is not an object: a wrong one is 400."""
 
 
-def refers(row: Row) -> str | None:
+def refers(row: CallRow) -> str | None:
     """Return the argument that names an object which must exist."""
     if isinstance(row, Question):
         return row.about
@@ -31,7 +31,7 @@ def refers(row: Row) -> str | None:
     )
 
 
-class Stage(Protocol):
+class CallStage(Protocol):
     """A service whose surfaces an administrator calls, and somebody who may do nothing."""
 
     rest: As
@@ -48,7 +48,7 @@ class Stage(Protocol):
         """Make a call that must succeed, as the administrator."""
         ...
 
-    async def example(self, row: Row, anew: bool = False) -> dict[str, Any]:
+    async def example(self, row: CallRow, anew: bool = False) -> dict[str, Any]:
         """Return arguments that would succeed; `anew` if the state of the object counts."""
         ...
 
@@ -57,7 +57,7 @@ class Stage(Protocol):
         ...
 
 
-type Property = Callable[[Row, Stage], Awaitable[None]]
+type Property = Callable[[CallRow, CallStage], Awaitable[None]]
 
 
 async def refused_alike(
@@ -71,13 +71,13 @@ async def refused_alike(
     return rest
 
 
-async def a_caller_without_permission_is_refused(row: Row, stage: Stage) -> None:
+async def a_caller_without_permission_is_refused(row: CallRow, stage: CallStage) -> None:
     """Require 403 for a caller without a permission."""
     refused = await refused_alike(stage.nobody, row.name, await stage.example(row))
     assert (refused.status, refused.body["code"]) == (403, "UnauthorizedError")
 
 
-async def an_absent_object_is_not_found(row: Row, stage: Stage) -> None:
+async def an_absent_object_is_not_found(row: CallRow, stage: CallStage) -> None:
     """Require 404 for the id of an object that does not exist."""
     field = refers(row)
     assert field
@@ -87,7 +87,7 @@ async def an_absent_object_is_not_found(row: Row, stage: Stage) -> None:
     assert refused.body["code"].endswith("NotFoundError")
 
 
-async def a_request_of_the_wrong_shape_is_refused(row: Row, stage: Stage) -> None:
+async def a_request_of_the_wrong_shape_is_refused(row: CallRow, stage: CallStage) -> None:
     """Require 422 for an argument that is not declared."""
     arguments = {**await stage.example(row), "colour": "red"}
     refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments)
@@ -95,14 +95,14 @@ async def a_request_of_the_wrong_shape_is_refused(row: Row, stage: Stage) -> Non
     assert [fault["field"] for fault in refused.body["errors"]] == ["colour"]
 
 
-async def a_change_of_another_version_is_refused(row: Row, stage: Stage) -> None:
+async def a_change_of_another_version_is_refused(row: CallRow, stage: CallStage) -> None:
     """Require 412 for a change of a version that the object does not have."""
     arguments = await stage.example(row, anew=True)
     refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments, if_match=1000)
     assert (refused.status, refused.body["code"]) == (412, "PreconditionFailedError")
 
 
-async def a_key_used_for_something_else_is_refused(row: Row, stage: Stage) -> None:
+async def a_key_used_for_something_else_is_refused(row: CallRow, stage: CallStage) -> None:
     """Require 422 for an idempotency key of another call."""
     arguments = await stage.example(row)
     key, zone = f"zone-and-{row.name}", {"name": "Hutch"}
@@ -115,7 +115,7 @@ async def a_key_used_for_something_else_is_refused(row: Row, stage: Stage) -> No
     assert (refused.status, refused.body["code"]) == (422, "IdempotencyConflictError")
 
 
-async def a_success_has_the_same_shape(row: Row, stage: Stage) -> None:
+async def a_success_has_the_same_shape(row: CallRow, stage: CallStage) -> None:
     """Require answers of the same shape on both surfaces."""
     answers: list[SurfaceAnswer] = []
     for surface in (stage.rest, stage.mcp):
@@ -133,7 +133,7 @@ async def a_success_has_the_same_shape(row: Row, stage: Stage) -> None:
     assert rest == mcp
 
 
-async def a_dry_run_answers_the_same_events(row: Row, stage: Stage) -> None:
+async def a_dry_run_answers_the_same_events(row: CallRow, stage: CallStage) -> None:
     """Require the same events of a dry run on both surfaces."""
     arguments = await stage.example(row, anew=True)
     rest, mcp = [

@@ -13,10 +13,10 @@ from beamkeep.runtime.codec import Codec, shown
 from beamkeep.runtime.store import StoredEvent
 
 from .calling import Mcp, Rest
-from .examples import Do, Example
+from .examples import CallExample, Do
 from .principals import As
 from .properties import (
-    Row,
+    CallRow,
     a_caller_without_permission_is_refused,
     a_change_of_another_version_is_refused,
     a_dry_run_answers_the_same_events,
@@ -36,7 +36,11 @@ class MemoryStage:
     """A service in memory: an administrator, a person who sees only its own, and a stranger."""
 
     def __init__(
-        self, http: httpx2.AsyncClient, store: MemoryStore, do: Do, examples: Mapping[str, Example]
+        self,
+        http: httpx2.AsyncClient,
+        store: MemoryStore,
+        do: Do,
+        examples: Mapping[str, CallExample],
     ) -> None:
         self.rest, self.mcp = As(Rest(http), OWNER, CALLERS), As(Mcp(http), OWNER, CALLERS)
         self.nobody = As(Rest(http), NOBODY), As(Mcp(http), NOBODY)
@@ -44,7 +48,7 @@ class MemoryStage:
         self.store, self.do, self._examples = store, do, examples
         self.outside: Sequence[str] = ()
 
-    async def example(self, row: Row, anew: bool = False) -> dict[str, Any]:
+    async def example(self, row: CallRow, anew: bool = False) -> dict[str, Any]:
         """Return arguments that would succeed."""
         return await self._examples[row.name](self.do)
 
@@ -57,7 +61,7 @@ class MemoryStage:
         return len(self.store.log)
 
 
-async def a_repeated_call_changes_nothing(row: Row, stage: MemoryStage) -> None:
+async def a_repeated_call_changes_nothing(row: CallRow, stage: MemoryStage) -> None:
     """Require the first answer for a repeated idempotency key, and no further event."""
     arguments, key = await stage.example(row), {"idempotency_key": "the-same"}
     first = await stage.rest.send(row.name, arguments, **key)
@@ -68,7 +72,7 @@ async def a_repeated_call_changes_nothing(row: Row, stage: MemoryStage) -> None:
     assert stage.events() == written
 
 
-async def a_dry_run_writes_nothing(row: Row, stage: MemoryStage) -> None:
+async def a_dry_run_writes_nothing(row: CallRow, stage: MemoryStage) -> None:
     """Require that the log is as long after a dry run as before it."""
     arguments = await stage.example(row)
     written = stage.events()
@@ -77,13 +81,13 @@ async def a_dry_run_writes_nothing(row: Row, stage: MemoryStage) -> None:
     assert stage.events() == written
 
 
-async def an_object_of_another_is_not_found(row: Row, stage: MemoryStage) -> None:
+async def an_object_of_another_is_not_found(row: CallRow, stage: MemoryStage) -> None:
     """Require for an object of another principal what an absent object gets: 404."""
     answer = await stage.other.send(row.name, await stage.example(row))
     assert (answer.status, answer.body["code"]) == (404, row.aggregate.absent.__name__)
 
 
-async def a_list_leaves_out_what_is_anothers(row: Row, stage: MemoryStage) -> None:
+async def a_list_leaves_out_what_is_anothers(row: CallRow, stage: MemoryStage) -> None:
     """Require that a list shows an object to its owner, and not to another principal."""
     makes = (o for o in CATALOGUE.operations if o.aggregate is row.aggregate and o.genesis)
     for operation in makes:
@@ -94,7 +98,7 @@ async def a_list_leaves_out_what_is_anothers(row: Row, stage: MemoryStage) -> No
     assert theirs.body["items"] == []
 
 
-async def its_stream_is_read_as_it_was_written(row: Row, stage: MemoryStage) -> None:
+async def its_stream_is_read_as_it_was_written(row: CallRow, stage: MemoryStage) -> None:
     """Require that the stored events fold to the state that `get` shows, and are stored alike."""
     done = await stage.rest.send(row.name, await stage.example(row))
     assert done.ok, done
@@ -111,32 +115,32 @@ async def its_stream_is_read_as_it_was_written(row: Row, stage: MemoryStage) -> 
         assert state.items() <= got.items()
 
 
-def _is_command(row: Row) -> bool:
+def _is_command(row: CallRow) -> bool:
     return isinstance(row, Operation)
 
 
-def _is_change(row: Row) -> bool:
+def _is_change(row: CallRow) -> bool:
     return isinstance(row, Operation) and not row.genesis
 
 
-def _is_about_one(row: Row) -> bool:
+def _is_about_one(row: CallRow) -> bool:
     return _is_change(row) or (isinstance(row, Question) and row.about is not None)
 
 
-def _is_list(row: Row) -> bool:
+def _is_list(row: CallRow) -> bool:
     return isinstance(row, Question) and isinstance(row.source, Many)
 
 
-def _every(_: Row) -> bool:
+def _every(_: CallRow) -> bool:
     return True
 
 
-def _refers(row: Row) -> bool:
+def _refers(row: CallRow) -> bool:
     return refers(row) is not None
 
 
-type Requirement = Callable[[Row, MemoryStage], Awaitable[None]]
-REQUIREMENTS: Mapping[Requirement, Callable[[Row], bool]] = {
+type Requirement = Callable[[CallRow, MemoryStage], Awaitable[None]]
+REQUIREMENTS: Mapping[Requirement, Callable[[CallRow], bool]] = {
     a_caller_without_permission_is_refused: _every,
     a_request_of_the_wrong_shape_is_refused: _every,
     a_success_has_the_same_shape: _every,
@@ -153,12 +157,12 @@ REQUIREMENTS: Mapping[Requirement, Callable[[Row], bool]] = {
 """What must hold, and for which rows."""
 
 
-class Case(Record):
+class SuiteCase(Record):
     """One requirement for one operation or question."""
 
     requirement: Requirement
-    row: Row
-    examples: Mapping[str, Example]
+    row: CallRow
+    examples: Mapping[str, CallExample]
 
     def __str__(self) -> str:
         return f"{self.row.name}: {cast('Any', self.requirement).__name__}"
@@ -173,18 +177,18 @@ class Case(Record):
         await enrol(service, OTHER, *names, scope="Own")
         await enrol(service, NOBODY)
         async with http_client(rest_application(service)) as http:
-            stage = MemoryStage(http, store, AdminClient(service, store), self.examples)
+            stage = MemoryStage(http, store, do=AdminClient(service, store), examples=self.examples)
             await self.requirement(self.row, stage)
 
 
-def cases(context: Context, examples: Mapping[str, Example]) -> list[Case]:
+def cases(context: Context, examples: Mapping[str, CallExample]) -> list[SuiteCase]:
     """Return every case of a context. Raise ValueError for a row without an example."""
-    every: list[Row] = [*context.operations, *context.questions]
+    every: list[CallRow] = [*context.operations, *context.questions]
     rows = [row for row in every if not row.route.is_internal]
     if missing := sorted({row.name for row in rows} - examples.keys()):
         raise ValueError(f"These have no example: {', '.join(missing)}.")
     return [
-        Case(requirement, row, examples)
+        SuiteCase(requirement, row, examples)
         for requirement, concerns in REQUIREMENTS.items()
         for row in rows
         if concerns(row)

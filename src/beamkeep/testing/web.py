@@ -19,6 +19,7 @@ from .service import CALLERS
 from .static_verifier import StaticVerifier
 
 RESOURCE = "https://beamkeep.test"
+TOKENS = "ada", "bob", "stranger"
 GENEROUS = Limits(
     per_principal_rate=1e9, per_principal_burst=1e9, per_address_rate=1e9, per_address_burst=1e9
 )
@@ -39,7 +40,7 @@ def rest_application(
     telemetry = Telemetry()
     options = EdgeOptions(
         RESOURCE,
-        StaticVerifier("ada", "bob", "stranger", *CALLERS.values()),
+        StaticVerifier(*TOKENS, *CALLERS.values()),
         limits=limits,
         allowed_hosts=("127.0.0.1:*",),
         cors_origins=tuple(cors_origins),

@@ -1,6 +1,6 @@
 """One working example of every command and question, made with calls as far as they can."""
 
-from beamkeep.testing.examples import Do, Example
+from beamkeep.testing.examples import CallExample, Do
 from beamkeep.testing.service import CALLERS
 from tests.support.examples import (
     agent,
@@ -39,11 +39,11 @@ __all__ = [
     "REPLIES",
     "SHOWN_ONCE",
     "WITHOUT_BODY",
+    "CallExample",
     "Do",
-    "Example",
 ]
 
-WRITTEN: dict[str, Example] = {
+WRITTEN: dict[str, CallExample] = {
     **trust.EXAMPLES,
     **federation.EXAMPLES,
     **enclosure.EXAMPLES,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from beamkeep.testing.examples import Do, Example, changed, given, made
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from tests.support.examples.assets import an_asset
 from tests.support.examples.trust import an_actor
 
@@ -43,7 +43,7 @@ a_revised_calibration = changed("append_calibration_revision", append_revision, 
 a_revision = made("append_calibration_revision", append_revision, "revision_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "define_calibration": define_calibration,
     "append_calibration_revision": append_revision,
     "update_calibration_description": given(

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from beamkeep.testing.examples import Do, Example, changed, given, made
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from tests.support.examples.assets import a_member
 from tests.support.examples.equipment import AFFORDANCES, a_family
 from tests.support.examples.federation import OWN_SITE
@@ -195,7 +195,7 @@ async def version_recipe(do: Do) -> dict[str, Any]:
 a_versioned_recipe = changed("version_recipe", version_recipe, "recipe_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "define_capability": define_capability,
     "version_capability": version_capability,
     "deprecate_capability": given(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from beamkeep.testing.examples import Do, Example
+from beamkeep.testing.examples import CallExample, Do
 from tests.support.examples.calibration import a_revision
 from tests.support.examples.campaign import an_active_campaign
 from tests.support.examples.decision import a_decision
@@ -44,4 +44,4 @@ async def readiness(do: Do) -> dict[str, Any]:
     }
 
 
-EXAMPLES: dict[str, Example] = {"start_run": start_run, "get_plan_readiness": readiness}
+EXAMPLES: dict[str, CallExample] = {"start_run": start_run, "get_plan_readiness": readiness}

@@ -12,7 +12,6 @@ from uuid import UUID
 import httpx2
 import pytest
 from tests.support.examples.agent import MODEL
-from tests.support.rest_client import rest_application
 
 from beamkeep.adapters.http_server import MainServer, configured
 from beamkeep.adapters.memory.directory import MemoryDirectory
@@ -32,6 +31,7 @@ from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import by, call, enrol, memory_service, permit
 from beamkeep.testing.static_verifier import StaticVerifier
 from beamkeep.testing.waiting import until
+from beamkeep.testing.web import rest_application
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,6 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
-from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.tokens.diagnosis import diagnose
@@ -33,6 +32,7 @@ from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import INSTALLATION, ISSUER
 from beamkeep.testing.service import ADMIN, call, enrol, memory_service
 from beamkeep.testing.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, header, jwk, mint
+from beamkeep.testing.web import GENEROUS, RESOURCE, always_ready, http_client
 
 pytestmark = pytest.mark.anyio
 

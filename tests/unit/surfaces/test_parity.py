@@ -9,7 +9,7 @@ from tests.support.rows import selected
 from tests.system.calling import As
 
 from beamkeep.testing.calling import Mcp, Rest
-from beamkeep.testing.properties import Property, Row
+from beamkeep.testing.properties import CallRow, Property
 from beamkeep.testing.service import CALLERS
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,7 @@ class InMemory:
         self.nobody = As(Rest(http), "bob"), As(Mcp(http), "bob")
         self.outside = OUTSIDE
 
-    async def example(self, row: Row, anew: bool = False) -> dict[str, object]:
+    async def example(self, row: CallRow, anew: bool = False) -> dict[str, object]:
         return await self._prepared.example(row.name)
 
     def written(self) -> str:

@@ -24,7 +24,7 @@ from beamkeep.kernel import (
 from beamkeep.surfaces.schema import input_schema
 from beamkeep.surfaces.shapes import ApiSchemas
 
-type Row = Operation | Question
+type CommandRow = Operation | Question
 
 TOP = {
     "list_events": "events",
@@ -142,7 +142,7 @@ def as_file(rows: Sequence[Mapping[str, Any]]) -> str:
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
 
 
-def _rows_of(context: Context) -> tuple[Row, ...]:
+def _rows_of(context: Context) -> tuple[CommandRow, ...]:
     return (*context.operations, *context.questions)
 
 
@@ -151,7 +151,7 @@ def _every_row() -> list[dict[str, Any]]:
     return [_row(row, verbs[row.name], schemas) for row in CATALOGUE.named.values()]
 
 
-def _row(row: Row, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any]:
+def _row(row: CommandRow, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any]:
     schema = input_schema(row)
     fields = {name: _parameter(name, each) for name, each in schema["properties"].items()}
     noun, verb = words
@@ -175,7 +175,7 @@ def _row(row: Row, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any
     return {name: value for name, value in data.items() if value not in (None, False, [])}
 
 
-def _kind(row: Row) -> str:
+def _kind(row: CommandRow) -> str:
     if isinstance(row, Question):
         return "question"
     return "create" if row.genesis else "change"
@@ -184,7 +184,7 @@ def _kind(row: Row) -> str:
 # --- nouns and verbs ---
 
 
-def _verbs(rows: Iterable[Row]) -> Mapping[str, tuple[str, str]]:
+def _verbs(rows: Iterable[CommandRow]) -> Mapping[str, tuple[str, str]]:
     """Return noun and verb of every row; a pair that two would share keeps more words."""
     short = {row.name: _words(row, drop=True) for row in rows}
     shared = {words for words, count in Counter(short.values()).items() if count > 1}
@@ -204,7 +204,7 @@ def _longer(name: str) -> bool:
     return bool(PREPOSITIONS & {*name.split("_")})
 
 
-def _words(row: Row, drop: bool) -> tuple[str, str]:
+def _words(row: CommandRow, drop: bool) -> tuple[str, str]:
     """Return noun and verb; without `drop`, with the `get` and the preposition of the name."""
     own = [word.lower() for word in re.findall(r"[A-Z][a-z0-9]*", row.aggregate.name)]
     if row.name in TOP:
@@ -262,7 +262,7 @@ def _refers_to(name: str) -> str | None:
 # --- answers ---
 
 
-def _said(row: Row) -> str | None:
+def _said(row: CommandRow) -> str | None:
     """Return what a command did, in the words of its event: `RunHeld` is `held`."""
     if isinstance(row, Question):
         return None
@@ -287,13 +287,13 @@ def _likeness(said: str, name: str) -> int:
     return sum(len([*letters]) for letters in same)
 
 
-def _follows(row: Row) -> bool:
+def _follows(row: CommandRow) -> bool:
     """Return whether an operation begins a conduct, which `--follow` can show."""
     reply = reply_of(row) if isinstance(row, Operation) else None
     return reply is not None and issubclass(reply, Accepted) and hasattr(reply, "conduct_id")
 
 
-def _has_whole_ids(row: Row) -> bool:
+def _has_whole_ids(row: CommandRow) -> bool:
     """Return whether a list is of things that no search finds by the end of their id."""
     if isinstance(row, Operation) or row.name in TOP:
         return False
@@ -303,7 +303,7 @@ def _has_whole_ids(row: Row) -> bool:
     return isinstance(source, Entries | Listed)
 
 
-def _columns(row: Row, schemas: ApiSchemas) -> list[str]:
+def _columns(row: CommandRow, schemas: ApiSchemas) -> list[str]:
     """Return the columns of a list: the id, what it is called, its states, and a time."""
     if isinstance(row, Operation):
         return []

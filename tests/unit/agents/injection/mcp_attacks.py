@@ -33,7 +33,6 @@ from tests.support.examples.recipe import a_method
 from tests.support.examples.safety import an_active_clearance
 from tests.support.examples.trust import a_policy
 from tests.support.model_agents import NARRATIVE, TEMPLATE_IDS, MemoryWorld, scripted
-from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
@@ -59,6 +58,7 @@ from beamkeep.testing.appends import append, at
 from beamkeep.testing.examples import Make
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit, policy
+from beamkeep.testing.web import GENEROUS, RESOURCE, always_ready, http_client
 
 from .instructions import Instruction, instructions
 from .model_attacks import PERSON, SECRETS
