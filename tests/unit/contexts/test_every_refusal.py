@@ -67,6 +67,7 @@ from tests.unit.contexts.trust import (
     test_zone,
 )
 
+from beamkeep import contexts
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.kernel.values import declared_refusals
