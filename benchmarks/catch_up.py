@@ -8,7 +8,7 @@ import asyncpg
 
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import Projector

@@ -11,7 +11,7 @@ import asyncpg
 
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.deployment.service import compose

@@ -9,7 +9,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Cannot
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
 from beamkeep.adapters.postgres.projections import PostgresProjections
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.safety.clearance import ClearanceStatus
 from beamkeep.kernel import ListFilter, Record, View
 from beamkeep.runtime.codec import encode

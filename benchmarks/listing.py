@@ -11,7 +11,7 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.visit import ListVisits, VisitType
 from beamkeep.kernel import Many, View
 from beamkeep.runtime.admission import Request

@@ -13,7 +13,7 @@ from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate, migrations
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.deployment.seeding import LOCAL_FACTS, prepare
 from beamkeep.deployment.service import compose

@@ -9,7 +9,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.names import Search
 from beamkeep.feed.directory.reading import DirectoryReader
 from beamkeep.kernel import ObjectScope

@@ -22,7 +22,7 @@ import uvloop
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.projections import PostgresProjections
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Refusal
 from beamkeep.testing.cluster import Cluster

@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 import psycopg
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position, StoredEvent
 from beamkeep.runtime.tail import PARTITIONS

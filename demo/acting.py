@@ -9,7 +9,7 @@ from uuid import UUID
 
 import httpx2
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
 from beamkeep.testing.waiting import until
 

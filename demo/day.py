@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from uuid_utils.compat import uuid7
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import CLEARANCE_EXPIRER, RUN_SUPERVISOR
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.testing.waiting import until
 from demo import agent, data, debrief, partner

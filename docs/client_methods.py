@@ -1,14 +1,14 @@
 """The nouns of the Python client with a method for each verb, and the classes of their answers."""
 
+import keyword
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from docs.client_data import Row, catalogue_rows, identifier
-
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.surfaces.shapes import ApiSchemas, SchemaObject
+from beamkeep.surfaces.tools.command_line import CommandRow, catalogue_rows
 from beamkeep_client.shared.words import NOUNS
 
 type Data = Mapping[str, Any]
@@ -286,7 +286,7 @@ def _identifier(verb: str) -> str:
 # --- answers ---
 
 
-def _kind(row: Row, data: Data, schemas: ApiSchemas) -> tuple[str, list[str]]:
+def _kind(row: CommandRow, data: Data, schemas: ApiSchemas) -> tuple[str, list[str]]:
     """Return the name of the class of an answer, and its lines."""
     name = NAMED.get(row.name) or _class(row.name.replace("_", "-")) + "Answer"
     base, inherited = "Answer", set[str]()
@@ -333,3 +333,8 @@ def _type(schema: SchemaObject, shapes: SchemaObject) -> str:
     if kind == "string" and schema.get("format") == "date-time":
         return "Time"
     return PLAIN.get(str(kind), "Any")
+
+
+def identifier(name: str) -> str:
+    """Return a name that Python accepts: `from_` for `from`."""
+    return f"{name}_" if keyword.iskeyword(name) else name

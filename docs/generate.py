@@ -11,7 +11,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 
-from docs.client_data import catalogue_data, catalogue_rows
 from docs.client_methods import client_modules
 from docs.house_picture import house_picture
 from docs.synchronous import synchronous_modules
@@ -20,7 +19,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.parts import PARTS
 from beamkeep.deployment.settings import ServerSettings, Settings
 from beamkeep.kernel import (
@@ -41,6 +40,7 @@ from beamkeep.kernel import (
 from beamkeep.parts.settings import CoreSettings
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
+from beamkeep.surfaces.tools.command_line import as_file, catalogue_rows
 from beamkeep.surfaces.tools.finding import operation_index, text_of
 from beamkeep_client.shared.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
@@ -85,7 +85,7 @@ def pages() -> dict[str, str]:
     }
     written = {f"docs/reference/{name}": text for name, text in reference.items()}
     written |= {"docs/explanations/pictures/house.svg": house_picture()}
-    client = {"catalogue.json": catalogue_data(), **client_modules()}
+    client = {"catalogue.json": as_file(catalogue_rows()), **client_modules()}
     client |= synchronous_modules(ROOT / CLIENT, client)
     return written | {f"{CLIENT}/{name}": text for name, text in client.items()}
 

@@ -12,7 +12,7 @@ from gate.suites import ROOT
 
 SOURCES = ("src/", "client/src/", "")
 """The folders that top-level packages are in."""
-HUB = "src/beamkeep/contexts/__init__.py"
+HUB = "src/beamkeep/contexts/catalogue.py"
 """It imports every aggregate, and nearly everything imports it.
 
 Nothing is reached through it. Tests that run over the whole catalogue can be told which aggregates

@@ -238,6 +238,12 @@ SLICES = (
             "src/beamkeep/deployment/checking.py",
         ),
     ),
+    pages(
+        "contexts",
+        150,
+        "add_an_aggregate",
+        subjects=("src/beamkeep/contexts/catalogue.py", "src/beamkeep/deployment/", POSTGRES),
+    ),
     pages("reference", 40, "reference_page", subjects=(HTTP,)),
     Suite(
         "pages-readme",

@@ -17,7 +17,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 
 TABLE = Path(__file__).parents[1] / "docs/reference/operations.md"
 ROW = re.compile(r"\| `(\w+)` \| `(\w+) (/\S+)` \| (\w+) \| (\d+) \|")

@@ -15,7 +15,7 @@ import httpx2
 from playwright.async_api import Browser, Locator, Page, Response, ViewportSize
 from playwright.async_api import Error as PlaywrightError
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation, Question, SurfaceKind
 from beamkeep.testing.calling import Calling, Rest, SurfaceAnswer
 from tests.console.screens import GO

@@ -19,7 +19,7 @@ from demo.day import STEPS, WITHOUT_PARTNER, yesterday
 from demo.model_server import model_server
 from playwright.async_api import Locator, Page, async_playwright, expect
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.testing.calling import Calling, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import async_playwright
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Question
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster

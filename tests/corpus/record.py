@@ -20,7 +20,7 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.deployment.seeding import prepare
 from beamkeep.deployment.service import compose

@@ -20,9 +20,9 @@ from unittest.mock import patch
 from uuid import UUID
 
 from beamkeep.adapters.memory.store import MemoryBackup, MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access import actor as access
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, digest_of
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.enclosure.enclosure import enclosures
 from beamkeep.contexts.trust.grants import POLICY_GRANTS, GrantRequiresConfirmedLoginError
 from beamkeep.contexts.trust.seeded import ENTRY, SURFACES

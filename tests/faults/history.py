@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Record
 from beamkeep.runtime.codec import shown
 from beamkeep.runtime.store import StoredEvent, Stream

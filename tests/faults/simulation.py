@@ -22,7 +22,7 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.deployment.seeding import prepare
 from beamkeep.deployment.service import compose

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
     ActorIdentityBound,
@@ -15,6 +14,7 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     actors,
 )
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits

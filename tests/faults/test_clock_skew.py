@@ -17,8 +17,8 @@ from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import Question, SurfaceKind
 from beamkeep.runtime import Service

@@ -23,6 +23,7 @@ from beamkeep.kernel import replace
 from beamkeep.testing.installation import FACILITY_CODE, FACTS
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import memory_service
+from beamkeep.testing.web import http_client, rest_application
 from beamkeep_client.http import ServiceError
 from beamkeep_client.shared.checksums import check_file
 from beamkeep_client.synchronous.http import HttpClient
@@ -38,7 +39,6 @@ from beamkeep_client.tools.custody import (
 )
 from tests.faults.conftest import Report
 from tests.faults.report import rounds
-from tests.support.rest_client import http_client, rest_application
 
 pytestmark = pytest.mark.faults
 

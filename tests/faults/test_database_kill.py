@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.composition import Deployment
 from beamkeep.runtime.store import Position
 from beamkeep.testing.seeds import dice, seed

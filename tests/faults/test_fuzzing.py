@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import asdict
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Aggregate, Event, Invalid, NotFound, Record, Upcast
 from beamkeep.runtime import codec, cursors, parsing, queries
 from beamkeep.runtime.codec import BrokenStreamError, Codec

@@ -29,6 +29,7 @@ from beamkeep.contexts.safety.clearance import ClearanceStatus, clearances
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
 from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
+from beamkeep.testing.examples import Do
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import AdminClient, let_callers_in
@@ -39,7 +40,6 @@ from tests.faults.report import rounds
 from tests.faults.workload import CODEC, Client, End, Step
 from tests.support.examples.enclosure import a_permitted_enclosure
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do
 from tests.support.examples.recipe import define_plan
 from tests.support.examples.safety import APPROVED, ENDORSED
 from tests.support.examples.supply import register_supply

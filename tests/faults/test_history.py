@@ -14,9 +14,9 @@ import pytest
 from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import actors
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.asset import assets
 from beamkeep.contexts.equipment.mount import mounts
 from beamkeep.deployment.composition import Deployment

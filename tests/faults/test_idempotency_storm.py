@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.web import web
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.deciding import CommandResult

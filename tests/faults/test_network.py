@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from pydantic import SecretStr
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment import composition
 from beamkeep.deployment.settings import ServerSettings, settings_of
 from beamkeep.deployment.web import web

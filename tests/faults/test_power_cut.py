@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import replace
 from beamkeep.parts.witness.keys import SignedTree, signing_key
 from beamkeep.parts.witness.signing import WitnessRefusedError

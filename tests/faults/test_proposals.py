@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.family import DeprecateFamily, Family, FamilyDeprecated
 from beamkeep.contexts.proposal.proposal import proposals
 from beamkeep.contexts.trust import seeded

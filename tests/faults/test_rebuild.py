@@ -14,8 +14,8 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.composition import Deployment
 from beamkeep.kernel import Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service

@@ -20,8 +20,8 @@ from msgspec.structs import asdict
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.fence import UnfitDatabaseError
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER, DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.deployment import composition as app
 from beamkeep.deployment.composition import Deployment

@@ -18,8 +18,8 @@ from structlog.testing import capture_logs
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.tail import BLOCKED_BY, PostgresTail
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.composition import Deployment
 from beamkeep.kernel import Question, SurfaceKind
 from beamkeep.runtime import Service

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.composition import Deployment
 from beamkeep.runtime.store import Position
 from beamkeep.testing.seeds import dice, seed

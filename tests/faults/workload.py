@@ -13,8 +13,8 @@ import asyncpg
 import msgspec
 
 from beamkeep.adapters.postgres.connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import Operation, Record, Refusal, SurfaceKind

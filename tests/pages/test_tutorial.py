@@ -44,7 +44,10 @@ def test_the_tutorial_adds_a_transition_to_one_file_and_every_surface_has_it_at_
         "metrics": ["2xx", "UnauthorizedError", "VisitCannotDeferError"],
     }
     written = in_the_copy(
-        tmp_path, "-c", "from docs.client_data import catalogue_data; print(catalogue_data())"
+        tmp_path,
+        "-c",
+        "from beamkeep.surfaces.tools.command_line import as_file, catalogue_rows;"
+        "print(as_file(catalogue_rows()))",
     )
     (tmp_path / "client/src/beamkeep_client/catalogue.json").write_text(written)
     assert "Defer a visit to a later day." in in_the_copy(
@@ -84,13 +87,14 @@ def in_the_copy(copy: Path, *arguments: str) -> str:
 
 async def probe() -> dict[str, Any]:
     """What the surfaces of the package at hand say of the transition."""
-    from tests.support.rest_client import RestClient, http_client, rest_application
+    from tests.support.rest_client import RestClient
 
     import beamkeep
     from beamkeep.contexts.trust import seeded
     from beamkeep.kernel import SurfaceKind
     from beamkeep.testing.installation import ISSUER
     from beamkeep.testing.service import call, memory_service, policy
+    from beamkeep.testing.web import http_client, rest_application
 
     http = str(seeded.SURFACES[SurfaceKind.HTTP])
     service, store = await memory_service()

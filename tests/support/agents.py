@@ -7,8 +7,8 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.trust import seeded
@@ -23,8 +23,8 @@ from beamkeep.parts.agents.seeded_agents import clearance_expiry, run_supervisio
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.examples import Do
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do
 from tests.support.examples.recipe import a_method
 
 CODEC = Codec(CATALOGUE.aggregates.values())

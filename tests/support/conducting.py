@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import ActionEntry, Facts, JobEntry
 from beamkeep.contexts.seams.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.deployment.service import compose

@@ -14,7 +14,7 @@ from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.feed.subscription import DELIVERIES, DELIVERING, EventDelivery
 from beamkeep.contexts.seams.receivers import ReceiverHosts
 from beamkeep.deployment.seeding import prepare

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.surfaces.openapi import describe
 
 

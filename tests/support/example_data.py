@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import structlog
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Many, Question
 from beamkeep_client.catalogue import catalogue
 from tests.support.examples import EXAMPLES

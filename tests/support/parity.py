@@ -1,17 +1,30 @@
 """What REST and MCP answer alike: the same refusals word for word, successes of the same shape."""
 
-import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 from uuid import uuid4
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
 from beamkeep.contexts.seams.log import InvalidFeedCursorError
 from beamkeep.contexts.seams.witnessed import EventDiffersError, EventNotWitnessedError
 from beamkeep.kernel import Fresh, Operation, Question, Refusal
 from beamkeep.surfaces.schema import input_schema
-from beamkeep.testing.calling import SurfaceAnswer
+from beamkeep.testing.examples import Do, Make
+from beamkeep.testing.properties import (
+    CallRow,
+    CallStage,
+    Property,
+    a_caller_without_permission_is_refused,
+    a_change_of_another_version_is_refused,
+    a_dry_run_answers_the_same_events,
+    a_key_used_for_something_else_is_refused,
+    a_request_of_the_wrong_shape_is_refused,
+    a_success_has_the_same_shape,
+    an_absent_object_is_not_found,
+    refers,
+    refused_alike,
+)
 from tests.support.examples import BESIDE, OUTSIDE
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, a_part, an_asset
 from tests.support.examples.campaign import a_closed_campaign
@@ -20,10 +33,8 @@ from tests.support.examples.decision import a_decision, one_inference_twice
 from tests.support.examples.edition import an_edition
 from tests.support.examples.federation import a_facility, a_key, an_active_permit
 from tests.support.examples.feed import a_retired_subscription
-from tests.support.examples.making import Do, Make
 from tests.support.examples.operation import one_activity_twice
 from tests.support.examples.run import one_reading_twice
-from tests.system.calling import As
 
 ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
 EARLIER = "2030-01-31T07:30:00Z"
@@ -213,89 +224,15 @@ HTTP_ONLY = {"approve_proposal"}
 """Operations that MCP refuses before their own checks; tests of proposals try them there."""
 ONCE = {"initialize_seal"}
 """What a deployment can do once; it has a test and a deployment of its own."""
-NO_OBJECT = {"prompt_template_id"}
-"""Ids of something that is not an object: a wrong one is 400."""
-
-type Row = Operation | Question
 
 
-def first_of_its_own(row: Row) -> type[Refusal] | None:
+def first_of_its_own(row: CallRow) -> type[Refusal] | None:
     """The first refusal of the row that is about sense or state."""
     own = [each for each in row.refusals if each.status in {400, 409}]
     return next((each for each in own if each not in UNSPEAKABLE), None)
 
 
-def refers(row: Row) -> str | None:
-    """The argument that names something which must exist."""
-    if isinstance(row, Question):
-        return row.about
-    if not row.genesis:
-        return row.aggregate.id_field
-    fields = row.command.model_fields.items()
-    named = (name for name, field in fields if "UUID" in str(field.annotation))
-    return next(
-        (name for name in named if name.endswith("_id") and name not in NO_OBJECT and row.given),
-        None,
-    )
-
-
-class Stage(Protocol):
-    """A service whose surfaces an administrator calls, and somebody who may do nothing."""
-
-    rest: As
-    mcp: As
-    nobody: tuple[As, As]
-
-    @property
-    def do(self) -> Do:
-        """Make a call that must succeed, as the administrator."""
-        ...
-
-    async def example(self, row: Row, anew: bool = False) -> dict[str, Any]:
-        """Return arguments that would succeed; `anew` if the state of its object counts."""
-        ...
-
-    def written(self) -> str:
-        """Return the token of what was written last."""
-        ...
-
-
-type Property = Callable[[Row, Stage], Awaitable[None]]
-
-
-async def refused_alike(
-    both: tuple[As, As], name: str, arguments: Mapping[str, Any], **options: Any
-) -> SurfaceAnswer:
-    """Return the refusal, which is the same on both; a denied call is told its own surface."""
-    rest, mcp = [await each.send(name, arguments, **options) for each in both]
-    assert rest.status >= 400
-    here, there = (f"Surface: {by.calling.kind}." for by in both)
-    assert rest == mcp._replace(body=json.loads(json.dumps(mcp.body).replace(there, here)))
-    return rest
-
-
-async def whoever_may_not_is_told_so(row: Row, stage: Stage) -> None:
-    refused = await refused_alike(stage.nobody, row.name, await stage.example(row))
-    assert (refused.status, refused.body["code"]) == (403, "UnauthorizedError")
-
-
-async def what_does_not_exist_is_missed(row: Row, stage: Stage) -> None:
-    field = refers(row)
-    assert field
-    arguments = {**await stage.example(row), field: str(uuid4())}
-    refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments)
-    assert refused.status == 404
-    assert refused.body["code"].endswith("NotFoundError")
-
-
-async def a_request_of_the_wrong_shape_is_refused(row: Row, stage: Stage) -> None:
-    arguments = {**await stage.example(row), "colour": "red"}
-    refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments)
-    assert (refused.status, refused.body["code"]) == (422, "MalformedRequestError")
-    assert [fault["field"] for fault in refused.body["errors"]] == ["colour"]
-
-
-async def the_first_refusal_of_its_own_is_given(row: Row, stage: Stage) -> None:
+async def the_first_refusal_of_its_own_is_given(row: CallRow, stage: CallStage) -> None:
     first = first_of_its_own(row)
     assert first
     arguments = await stage.example(row, anew=True)
@@ -315,54 +252,10 @@ async def the_first_refusal_of_its_own_is_given(row: Row, stage: Stage) -> None:
     assert (refused.status, refused.body["code"]) == (first.status, first.__name__)
 
 
-async def a_change_of_another_version_is_refused(row: Row, stage: Stage) -> None:
-    arguments = await stage.example(row, anew=True)
-    refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments, if_match=1000)
-    assert (refused.status, refused.body["code"]) == (412, "PreconditionFailedError")
-
-
-async def a_key_used_for_something_else_is_refused(row: Row, stage: Stage) -> None:
-    arguments = await stage.example(row)
-    key, zone = f"zone-and-{row.name}", {"name": "Hutch"}
-    for surface in (stage.rest, stage.mcp):
-        await surface.caller_of(row.name)("define_zone", zone, idempotency_key=key)
-    if row.name == "define_zone":
-        arguments = {"name": "Another"}
-    both = stage.rest, stage.mcp
-    refused = await refused_alike(both, row.name, arguments, idempotency_key=key)
-    assert (refused.status, refused.body["code"]) == (422, "IdempotencyConflictError")
-
-
-async def a_success_has_the_same_shape(row: Row, stage: Stage) -> None:
-    answers: list[SurfaceAnswer] = []
-    for surface in (stage.rest, stage.mcp):
-        arguments = await stage.example(row, anew=True)
-        if isinstance(row, Question) and issubclass(row.query, Fresh):
-            fresh = {**arguments, "min_token": stage.written()}
-            answers.append(await surface.once_fresh(row.name, fresh))
-        else:
-            answers.append(await surface.send(row.name, arguments))
-    rest, mcp = [
-        (answer.ok, shape(answer.body), answer.version, answer.position_token is None)
-        for answer in answers
-    ]
-    assert rest[0], answers[0]
-    assert rest == mcp
-
-
-async def a_dry_run_answers_the_same_events(row: Row, stage: Stage) -> None:
-    arguments = await stage.example(row, anew=True)
-    rest, mcp = [
-        await surface.send(row.name, arguments, dry_run=True) for surface in (stage.rest, stage.mcp)
-    ]
-    assert bool(rest.body["events"]) is (row.name not in {*BESIDE, *OUTSIDE})
-    assert (rest.ok, shape(rest.body)) == (mcp.ok, shape(mcp.body))
-
-
 ON_BOTH = tuple(row for row in ROWS if row.name not in HTTP_ONLY)
-PROPERTIES: Mapping[Property, tuple[Row, ...]] = {
-    whoever_may_not_is_told_so: ROWS,
-    what_does_not_exist_is_missed: tuple(row for row in ROWS if refers(row)),
+PROPERTIES: Mapping[Property, tuple[CallRow, ...]] = {
+    a_caller_without_permission_is_refused: ROWS,
+    an_absent_object_is_not_found: tuple(row for row in ROWS if refers(row)),
     a_request_of_the_wrong_shape_is_refused: ROWS,
     the_first_refusal_of_its_own_is_given: tuple(row for row in ON_BOTH if first_of_its_own(row)),
     a_change_of_another_version_is_refused: tuple(
@@ -377,7 +270,7 @@ PROPERTIES: Mapping[Property, tuple[Row, ...]] = {
 """What holds for which rows."""
 
 
-def kinds(row: Row) -> frozenset[str]:
+def kinds(row: CallRow) -> frozenset[str]:
     """Return what a row has that another may lack: its sources, outcomes and kinds of argument."""
     schema = input_schema(row)
     arguments = {
@@ -418,25 +311,14 @@ def _kinds_of_value(schema: Mapping[str, Any], named: Mapping[str, Any]) -> set[
             return {str(schema.get("type", "anything"))}
 
 
-def sample(rows: Iterable[Row]) -> list[Row]:
+def sample(rows: Iterable[CallRow]) -> list[CallRow]:
     """Return few rows that have together every kind that all of them have."""
     waiting = {row.name: (row, kinds(row)) for row in rows}
     lacking = frozenset[str]().union(*(each for _, each in waiting.values()))
-    chosen: list[Row] = []
+    chosen: list[CallRow] = []
     while lacking:
         name = max(waiting, key=lambda name: (len(waiting[name][1] & lacking), name))
         row, has = waiting.pop(name)
         chosen.append(row)
         lacking -= has
     return chosen
-
-
-def shape(value: Any) -> Any:
-    """The names and types of an answer, without what they hold; of a list, every kind of item."""
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value)
-        return {name: shape(member) for name, member in members.items()}
-    if isinstance(value, list):
-        items = cast("list[Any]", value)
-        return sorted({repr(shape(item)) for item in items})
-    return type(value).__name__

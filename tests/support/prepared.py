@@ -9,8 +9,9 @@ from beamkeep.adapters.memory.store import MemoryBackup, MemoryStore
 from beamkeep.runtime import Service
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import AdminClient, call, memory_service
+from beamkeep.testing.web import http_client, rest_application
 from tests.support.examples import EXAMPLES
-from tests.support.rest_client import RestClient, http_client, rest_application
+from tests.support.rest_client import RestClient
 
 MADE_ANEW = frozenset({"start_run"})
 """The examples that expire: a run starts only shortly after its enclosure was observed."""

@@ -5,33 +5,17 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
-from starlette.types import ASGIApp
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.kernel import Catalogue, Event, Operation, SideWrite
-from beamkeep.parts.publishing.landing import landing_routes
-from beamkeep.runtime import Service
-from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
-from beamkeep.surfaces.http.pages import application
-from beamkeep.surfaces.http.reference_page import reference_page_routes
 from beamkeep.surfaces.http.routes import HttpRoute
-from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import ACCOUNT, CALLERS, call, memory_service
-from beamkeep.testing.static_verifier import StaticVerifier
+from beamkeep.testing.web import GENEROUS, http_client, rest_application
 
-RESOURCE = "https://beamkeep.test"
 WHOEVER_MAY = "whoever may"
-GENEROUS = Limits(
-    per_principal_rate=1e9, per_principal_burst=1e9, per_address_rate=1e9, per_address_burst=1e9
-)
-
-
-async def always_ready() -> str | None:
-    """Nothing is missing."""
-    return None
 
 
 class RestClient:
@@ -87,44 +71,6 @@ class RestClient:
         """Return the id of a facility."""
         found = await self("list_facilities", {"code": code})
         return found["items"][0]["facility_id"]
-
-
-def rest_application(
-    service: Service,
-    limits: Limits = GENEROUS,
-    routes: Sequence[HttpRoute] = (),
-    cors_origins: Sequence[str] = (),
-) -> Edge:
-    """The service over HTTP, for the tokens `ada`, `bob`, `stranger` and of whoever must call."""
-    telemetry = Telemetry()
-    options = EdgeOptions(
-        RESOURCE,
-        StaticVerifier("ada", "bob", "stranger", *CALLERS.values()),
-        limits=limits,
-        allowed_hosts=("127.0.0.1:*",),
-        cors_origins=tuple(cors_origins),
-    )
-    return application(
-        service,
-        options,
-        ready=always_ready,
-        metrics=telemetry.exposition,
-        telemetry=telemetry,
-        routes=[
-            *reference_page_routes(service.catalogue),
-            # No time passes between two pages, however slow the machine is.
-            *landing_routes(service, clock=lambda: 0.0),
-            *routes,
-        ],
-    )
-
-
-def http_client(
-    application: ASGIApp, base_url: str = RESOURCE, **options: Any
-) -> httpx2.AsyncClient:
-    """A client of an application, without a network."""
-    transport = httpx2.ASGITransport(application)
-    return httpx2.AsyncClient(transport=transport, base_url=base_url, **options)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from uuid import uuid4
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Listing, Question
 from beamkeep.surfaces.schema import input_schema
 

@@ -26,7 +26,6 @@ from tests.faults.conftest import Report
 from tests.faults.fuzzing import changed
 from tests.faults.report import rounds
 from tests.support.listening import listening
-from tests.support.rest_client import rest_application
 from tests.system.abusing import CUT, Abuser, Case, failures, get, hits, post
 from tests.system.calling import As, permit, registered
 
@@ -42,6 +41,7 @@ from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
 from beamkeep.testing.service import memory_service
 from beamkeep.testing.waiting import until
+from beamkeep.testing.web import rest_application
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
 

@@ -20,7 +20,7 @@ from tests.support.examples.trust import an_actor
 from tests.system.calling import As, Principal, callers, permit, registered
 from tests.system.canaries import FREE, PERSONAL, Canaries
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import (
     Aggregate,

@@ -29,8 +29,8 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER, ShownProfile
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import History, One
 from beamkeep.parts.logbook.olog import literal
 from beamkeep.runtime.tail import shards

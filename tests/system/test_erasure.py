@@ -17,8 +17,8 @@ from tests.system.canaries import FREE, PERSONAL, Canaries, texts
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Insert, SurfaceKind, replace
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import Append, Position

@@ -7,7 +7,6 @@ import httpx2
 import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.agent import MODEL
-from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 from tests.system.calling import As
 
 from beamkeep.contexts.trust import seeded
@@ -18,6 +17,7 @@ from beamkeep.testing.calling import Calling, Mcp, Rest
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import CALLERS, call, enrol, memory_service, policy
 from beamkeep.testing.static_verifier import StaticVerifier
+from beamkeep.testing.web import GENEROUS, RESOURCE, always_ready, http_client
 
 pytestmark = pytest.mark.anyio
 

@@ -20,7 +20,7 @@ import psycopg
 import pytest
 from tests.system.calling import As
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.testing.calling import Rest, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.installation import ISSUER

@@ -6,12 +6,13 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.support.examples import EXAMPLES
-from tests.support.parity import PROPERTIES, Property, Row, sample, shape
+from tests.support.examples import EXAMPLES, OUTSIDE
+from tests.support.parity import PROPERTIES, sample
 from tests.system.calling import As, callers, registered
 
 from beamkeep.testing.calling import Mcp, Rest
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.properties import CallRow, Property, shape
 from beamkeep.testing.server import Server, running_server
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
@@ -24,8 +25,9 @@ class Running:
         self.rest, self.mcp = As(Rest(http), token, others), As(Mcp(http), token, others)
         self.nobody, self.do = (self.rest, self.mcp), self.rest
         self._made: dict[str, dict[str, Any]] = {}
+        self.outside = OUTSIDE
 
-    async def example(self, row: Row, anew: bool = False) -> dict[str, Any]:
+    async def example(self, row: CallRow, anew: bool = False) -> dict[str, Any]:
         """Make arguments once for refusals that look at no state."""
         if anew:
             return await EXAMPLES[row.name](self.rest)

@@ -20,7 +20,7 @@ from tests.faults.report import asked, size
 from tests.support.examples import EXAMPLES
 from tests.system.calling import As, callers
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
 from beamkeep.testing.calling import Rest

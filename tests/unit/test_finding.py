@@ -2,7 +2,7 @@
 
 import pytest
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import event_types
 from beamkeep.surfaces.tools.finding import text_of, title_of
 

@@ -1,12 +1,17 @@
 """The operations and questions of the service, as data that the client carries."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import EntryPoints, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+CONTEXTS = "beamkeep.contexts"
+"""The entry points by which packages of a site add contexts to the service."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,29 @@ class Entry:
 
 @cache
 def catalogue() -> Mapping[str, Entry]:
-    """Return every operation and question by name."""
+    """Return every operation and question by name, with those of installed contexts of a site."""
+    files = [Path(__file__).with_suffix(".json"), *_of_a_site()]
     # The json of the standard library is slower to read this and much quicker to load.
-    rows: list[dict[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+    rows: list[dict[str, Any]] = [row for file in files for row in json.loads(file.read_bytes())]
     return {row["name"]: _entry(**row) for row in rows}
+
+
+def _of_a_site() -> Iterator[Path]:
+    """Yield the catalogues of packages that add contexts, none of which is imported."""
+    for point in added(CONTEXTS):
+        package = find_spec(point.module.partition(".")[0])
+        for folder in (package and package.submodule_search_locations) or ():
+            if (file := Path(folder, "catalogue.json")).is_file():
+                yield file
+
+
+def added(group: str) -> EntryPoints:
+    """Return what installed packages add to a group of entry points."""
+    return _entry_points().select(group=group)
+
+
+_entry_points = cache(entry_points)
+"""Every package is read once, which takes longer than all else that help needs."""
 
 
 def _entry(fields: Mapping[str, dict[str, Any]] | None = None, **row: Any) -> Entry:

@@ -4,13 +4,13 @@ import difflib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .catalogue import Entry, catalogue
+from .catalogue import Entry, added, catalogue
 from .events import events_command
 from .finding import catalogue_command, find_command
 from .login import login_command, logout_command
@@ -208,7 +208,7 @@ def completion_command() -> click.Command:
 
 @cache
 def _added() -> Mapping[str, click.Command]:
-    found = [verb for point in entry_points(group=VERBS) for verb in point.load()]
+    found = [verb for point in added(VERBS) for verb in point.load()]
     return {verb.name: verb for verb in found}
 
 

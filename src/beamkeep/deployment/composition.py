@@ -22,7 +22,7 @@ from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Readers
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowTables

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.agent.agent import agents
 from beamkeep.contexts.agent.seeded import seeds as seeded_agents
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.federation.facility import own_site
 from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust import bootstrap

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.actions import counted, explained
+from beamkeep.contexts.catalogue import CATALOGUE, SITE
 from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
 from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust import seeded
@@ -68,7 +68,7 @@ def compose(
         clock=clock,
         new_id=new_id,
         gets=catalogue.gets,
-        outside=outside or {},
+        outside={**(outside or {}), **_steps()},
         remedies=Remedies(catalogue.operations),
         proposals=proposals,
         counts=counted,
@@ -113,6 +113,10 @@ def _with_log(
     if directory:
         readers = replace(readers, directory=DirectoryReader(directory, catalogue))
     return readers
+
+
+def _steps() -> dict[type[Record], OutsideStep]:
+    return {kind: step for each in SITE.values() for kind, step in each.steps.items()}
 
 
 def _sessions(

@@ -200,7 +200,7 @@ def rebuild(view: str) -> None:
 
     The old list is served until the new one has caught up.
     """
-    from beamkeep.contexts import CATALOGUE
+    from beamkeep.contexts.catalogue import CATALOGUE
 
     from .composition import Deployment
 
@@ -262,6 +262,49 @@ def mcp_stdio(toolsets: str) -> None:
     carry_out(run())
 
 
+@click.command("new-context")
+@click.argument("context")
+@click.argument("aggregate")
+def new_context(context: str, aggregate: str) -> None:
+    """Write the skeleton of a package that adds CONTEXT with one AGGREGATE.
+
+    The names are those of Python modules, such as `loan_desk tool`. The package is written into a
+    new folder of the name of the context.
+    """
+    from pathlib import Path
+
+    from .new_context import NAME, write_skeleton
+
+    for name in (context, aggregate):
+        if not NAME.fullmatch(name):
+            raise click.UsageError(f"{name} is not a name such as loan_desk.")
+    folder = Path(context.replace("_", "-"))
+    if folder.exists():
+        raise click.UsageError(f"{folder} exists already.")
+    for file in write_skeleton(folder, context, aggregate):
+        click.echo(file)
+
+
+@click.command("describe-context")
+@click.argument("context")
+def describe_context(context: str) -> None:
+    """Write the catalogue.json of an installed CONTEXT, from which the command line has its verbs.
+
+    Run it in the folder of the package after each change of a declaration.
+    """
+    from pathlib import Path
+
+    from beamkeep.contexts.catalogue import SITE
+    from beamkeep.surfaces.tools.command_line import as_file, rows_of_context
+
+    folder = Path("src", context)
+    if context not in SITE or not folder.is_dir():
+        raise click.UsageError(f"Install the context {context}, and run this next to {folder}.")
+    file = folder / "catalogue.json"
+    file.write_text(as_file(rows_of_context(context)))
+    click.echo(file)
+
+
 SWITCH_SECONDS = 0.001
 
 
@@ -295,5 +338,24 @@ async def _begin(command: str, settings: "ServerSettings") -> None:
         await until_reachable(url.get_secret_value(), tell)
 
 
-OWN = serve, work, migrate, check, rebuild, mcp_stdio
-VERBS = (*OWN, *(verb for part in PARTS for verb in part.verbs))
+def naming_faults(verb: click.Command) -> click.Command:
+    """Let a verb name the wrong declarations of a site's contexts, which it meets as it loads."""
+    run = verb.callback
+
+    def callback(*arguments: object, **options: object) -> object:
+        try:
+            return run and run(*arguments, **options)
+        except Exception as error:
+            from beamkeep.contexts.declarations import FaultyDeclarationsError
+
+            if not isinstance(error, FaultyDeclarationsError):
+                raise
+            click.echo(str(error), err=True)
+            sys.exit(BROKEN)
+
+    verb.callback = callback
+    return verb
+
+
+OWN = serve, work, migrate, check, rebuild, mcp_stdio, new_context, describe_context
+VERBS = tuple(map(naming_faults, (*OWN, *(verb for part in PARTS for verb in part.verbs))))

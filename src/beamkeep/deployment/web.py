@@ -10,8 +10,8 @@ import httpx2
 import structlog
 
 from beamkeep.adapters.tokens.providers import IdentityProviders
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.runtime import Service
 from beamkeep.runtime.clock import now

@@ -49,9 +49,10 @@ from ._axis import Axis
 from ._cannot import Cannot
 from ._catalogue import (
     Catalogue,
-    FaultyDeclarationsError,
+    Context,
     event_types,
     events_of,
+    members,
     reply_of,
     warns,
 )

@@ -14,6 +14,9 @@ class Axis[L: Hashable, E: Event]:
         self.moves: dict[type[Event], tuple[Set[L], L, type[Cannot]]] = {
             event: (sources, target, refusal) for event, sources, target, refusal in moves
         }
+        for (event, *_), later in zip(moves, range(1, len(moves) + 1), strict=True):
+            if event in {row[0] for row in moves[later:]}:
+                raise ValueError(f"the axis {name} has two rows for {event.__name__}")
 
     def require(self, now: L, event: type[Event], refusal: type[Cannot] | None = None) -> None:
         """Raise the refusal of the event, or this one, when it may not happen now."""

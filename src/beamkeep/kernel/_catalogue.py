@@ -1,22 +1,32 @@
 """The catalogue: every declaration of the service."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from importlib.resources.abc import Traversable
 from typing import Any, TypeAliasType, get_args, get_type_hints
 
 from ._aggregate import Advice, AnyAggregate, Appended, Operation, Reply
 from ._event import Event
-from ._table import Insert, Rows
+from ._record import Record
+from ._table import Insert, Rows, Table
 from ._view import Many, One, Question, View
 
 
-class FaultyDeclarationsError(Exception):
-    """Some declarations contradict each other, so the service does not start."""
+class Context(Record):
+    """One bounded context: what a package adds to the service."""
+
+    operations: tuple[Operation, ...]
+    questions: tuple[Question, ...]
+    tables: tuple[Table[Any], ...] = ()
+    """Its own tables of rows; their names begin with the name of the context."""
+    migrations: Traversable | None = None
+    """The folder of the SQL files that create its tables."""
+    steps: Mapping[type[Record], Callable[[Any], Awaitable[Any]]] = {}
+    """What carries out the requests of its rules outside the service."""
 
 
 class Catalogue:
-    """Everything that the service can do. Raise FaultyDeclarationsError on a contradiction."""
+    """Everything that the service can do."""
 
     def __init__(
         self,
@@ -24,8 +34,6 @@ class Catalogue:
         questions: Sequence[Question],
         never_proposed: Sequence[Operation] = (),
     ) -> None:
-        if found := list(faults(operations, questions)):
-            raise FaultyDeclarationsError("\n".join(["Contradictory declarations:", *found]))
         self.operations = tuple(o for o in operations if not o.route.is_internal)
         """What surfaces offer; internal operations are found by their command only."""
         self.questions = tuple(questions)
@@ -60,32 +68,11 @@ class Catalogue:
         return {event: aggregate for aggregate in every for event in event_types(aggregate)}
 
 
-def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> Iterator[str]:
-    """Yield every contradiction between the declarations, in words."""
-    rows = (*operations, *questions)
-    routes = [str(row.route) for row in rows if not row.route.is_internal]
-    commands = [operation.command.__name__ for operation in operations]
-    for value, times in Counter([*(row.name for row in rows), *routes, *commands]).items():
-        if times > 1:
-            yield f"{value}: declared {times} times"
-    composed = {name for question in questions for name in question.composed_of}
-    for name in composed - {row.aggregate.name for row in rows}:
-        yield f"{name}: a read is composed of it, but there is no such aggregate"
-    for aggregate in {id(row.aggregate): row.aggregate for row in rows}.values():
-        events = event_types(aggregate)
-        for event in events:
-            if aggregate.id_field not in get_type_hints(event):
-                yield f"{event.__name__}: it carries no {aggregate.id_field}"
-        for upcast in aggregate.upcasts:
-            if upcast.event_type not in {event.__name__ for event in events}:
-                yield f"{aggregate.name}: an upcast names the unknown event {upcast.event_type}"
-
-
 @cache
 def event_types(aggregate: AnyAggregate) -> tuple[type[Event], ...]:
     """Return the event types of an aggregate, from the signatures of `begin` and `evolve`."""
     hints = [get_type_hints(fold)["event"] for fold in (aggregate.begin, aggregate.evolve)]
-    return tuple(cls for hint in hints for cls in _members(hint) if issubclass(cls, Event))
+    return tuple(cls for hint in hints for cls in members(hint) if issubclass(cls, Event))
 
 
 def events_of(operation: Operation) -> tuple[type[Event], ...]:
@@ -113,14 +100,15 @@ def warns(operation: Operation) -> bool:
 
 @cache
 def _outcomes(operation: Operation) -> tuple[type[Any], ...]:
-    return tuple(_members(get_type_hints(operation.rule)["return"]))
+    return tuple(members(get_type_hints(operation.rule)["return"]))
 
 
-def _members(hint: Any) -> Iterator[type[Any]]:
+def members(hint: Any) -> Iterator[type[Any]]:
+    """Yield the types that a type hint names, through unions, containers and aliases."""
     if isinstance(hint, TypeAliasType):
         hint = hint.__value__
     for member in get_args(hint) or (hint,):
         if get_args(member) or isinstance(member, TypeAliasType):
-            yield from _members(member)
+            yield from members(member)
         elif isinstance(member, type):
             yield member

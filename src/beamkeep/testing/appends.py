@@ -6,8 +6,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorProfileUpdated, ActorRegistered
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import ActorKind, Event, Fenced, Rows, SideWrite, SurfaceKind
 from beamkeep.runtime.codec import Codec

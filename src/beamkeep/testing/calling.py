@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Operation, SurfaceKind
 

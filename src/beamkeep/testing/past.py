@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.adapters.memory.filtering import fits
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.kernel import (
     ActorKind,

@@ -22,7 +22,7 @@ from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import replace
 from beamkeep.parts.agents.postgres_records import PostgresAgentRecords

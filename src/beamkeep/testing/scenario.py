@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.kernel import (
     Advice,

@@ -13,7 +13,7 @@ from beamkeep.adapters.memory.lineage import MemoryLineage
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.observations import MemoryObservations
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.federation.signatures import SignMessage

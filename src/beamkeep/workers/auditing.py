@@ -7,7 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access import logins, profile_times
 from beamkeep.contexts.access.actor import BoundLogin, actors, standing_of
 from beamkeep.contexts.access.logins import LoginDigest
@@ -15,6 +14,7 @@ from beamkeep.contexts.access.profile import ACTOR_STANDINGS, IDENTITIES
 from beamkeep.contexts.agent.agent import AGENT_STANDINGS, agents
 from beamkeep.contexts.agent.agent import standing_of as agent_standing_of
 from beamkeep.contexts.calibration import calibration
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.caution import promotion
 from beamkeep.contexts.caution.caution import cautions
 from beamkeep.contexts.data import (

@@ -7,7 +7,6 @@ from uuid import uuid4
 import pytest
 from tests.support.examples import EXAMPLES, Do
 from tests.support.examples.decision import some_inferences
-from tests.support.examples.making import Make
 from tests.support.examples.run import (
     SAMPLED,
     SOONER,
@@ -26,6 +25,7 @@ from beamkeep.contexts.run.observation import (
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal, replace
 from beamkeep.testing.database import Database
+from beamkeep.testing.examples import Make
 from beamkeep.testing.installation import FACTS
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient, memory_service

@@ -23,7 +23,7 @@ from beamkeep.adapters.postgres.directory import (
     PostgresDirectory,
 )
 from beamkeep.adapters.postgres.statements import Statement
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import Zone
 from beamkeep.feed.directory.entries import entry_of

@@ -13,7 +13,7 @@ from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.operation.activity import ACTIVITIES
 from beamkeep.contexts.operation.conducted import Activity, ActivitySource, Stage, StepKind
 from beamkeep.contexts.seams.work import WORK_STATES, WORK_STOPS, WorkState, WorkStop

@@ -18,7 +18,7 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.directory import COLUMNS
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.feed import log
 from beamkeep.feed.directory.entries import Entry, facility_code_of
 from beamkeep.feed.directory.seam import Directory

@@ -8,7 +8,7 @@ import pytest
 from tests.support.examples.starting import start_run
 
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosurePermitObserved,
     PermitStatus,

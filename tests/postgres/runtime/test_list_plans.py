@@ -13,7 +13,7 @@ from psycopg import sql
 
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import UnnamedListing, View
 from beamkeep.runtime.store import ListPage
 from beamkeep.testing.cluster import Cluster

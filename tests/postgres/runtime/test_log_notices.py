@@ -8,7 +8,7 @@ from tests.support.examples import EXAMPLES
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.service import compose
 from beamkeep.feed.hints import RowHint, RowTables
 from beamkeep.runtime.store import Append

@@ -29,8 +29,8 @@ from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.decision.inference import INFERENCES
 from beamkeep.contexts.decision.logbook import LOGBOOK as DECISION_LOGBOOK
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness

@@ -20,8 +20,8 @@ from beamkeep.adapters.postgres.listing import number
 from beamkeep.adapters.postgres.projections import PostgresProjections, RebuiltDifferentlyError
 from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.tail import PostgresTail
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import ListFilter, View
 from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime.codec import BrokenStreamError

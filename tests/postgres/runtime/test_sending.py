@@ -34,7 +34,6 @@ from beamkeep.kernel import (
     DenialReason,
     Deny,
     Event,
-    FaultyDeclarationsError,
     Fenced,
     Grant,
     Identified,
@@ -572,9 +571,3 @@ def test_no_surface_offers_an_operation_without_a_route():
     assert "tend_lamp" not in LAMPS.named
     assert "tend_lamp" in LAMPS.permissions
     assert isinstance(LAMPS.by_command[TendLamp], Operation)
-
-
-def test_a_command_belongs_to_one_operation():
-    twice = lamps.changes("POST /lamps/{lamp_id}/fade", DimLamp, seal_lamp)  # type: ignore[arg-type]
-    with pytest.raises(FaultyDeclarationsError, match="DimLamp: declared 2 times"):
-        Catalogue([OPERATIONS[1], twice], ())

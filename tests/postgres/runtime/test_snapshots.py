@@ -14,8 +14,8 @@ from tests.corpus import FOLDER, read
 from tests.postgres.runtime.conftest import Hosted
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import actors
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.runtime import Service, session
 from beamkeep.runtime.admission import Request, UnauthorizedError

@@ -12,13 +12,13 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
     ActorIdentityAlreadyBoundError,
     ActorRegistered,
 )
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.run.observation import (
     OBSERVATIONS,

@@ -1,5 +1,6 @@
 """One working example of every command and question, made with calls as far as they can."""
 
+from beamkeep.testing.examples import CallExample, Do
 from beamkeep.testing.service import CALLERS
 from tests.support.examples import (
     agent,
@@ -29,7 +30,6 @@ from tests.support.examples import (
     trust,
 )
 from tests.support.examples.derived import derived
-from tests.support.examples.making import Do, Example
 
 __all__ = [
     "BESIDE",
@@ -39,11 +39,11 @@ __all__ = [
     "REPLIES",
     "SHOWN_ONCE",
     "WITHOUT_BODY",
+    "CallExample",
     "Do",
-    "Example",
 ]
 
-WRITTEN: dict[str, Example] = {
+WRITTEN: dict[str, CallExample] = {
     **trust.EXAMPLES,
     **federation.EXAMPLES,
     **enclosure.EXAMPLES,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.examples.making import Do, Example, changed, given, made
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 
 MODEL = {"provider": "local", "model": "model-a", "snapshot_pin": "model-a-20300131"}
 
@@ -31,7 +31,7 @@ async def update_budget(do: Do) -> dict[str, Any]:
     return {"agent_id": await an_agent(do), "monthly_usd_cap": None, "daily_token_cap": 5000}
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "define_agent": define_agent,
     "version_agent": versioned,
     "suspend_agent": suspend,

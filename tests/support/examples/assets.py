@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import CallExample, Do, Make, changed, given, made
 from tests.support.examples.enclosure import an_enclosure
 from tests.support.examples.equipment import a_family, a_group, a_model
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, changed, given, made
 
 BEAMLINE = {"name": "Beamline", "tier": "Unit", "facility_code": OWN_SITE}
 PV = {"kind": "EPICS_PV", "value": "BL01:STAGE:X"}
@@ -138,7 +138,7 @@ async def a_decommissioned_mount(do: Do) -> str:
     return mount_id
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_asset": register_asset,
     "rename_asset": given(asset_id=an_asset, name="Beamline 2"),
     "activate_asset": given(asset_id=an_asset),

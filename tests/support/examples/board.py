@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import CallExample, Do, given
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, given
 from tests.support.examples.run import a_held_run
 
 
@@ -18,7 +18,7 @@ async def get_board(do: Do) -> dict[str, Any]:
     return {"asset_id": await a_beamline_in_use(do)}
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "get_board": get_board,
     "get_status": given(facility_code=OWN_SITE),
 }

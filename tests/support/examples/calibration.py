@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from tests.support.examples.assets import an_asset
-from tests.support.examples.making import Do, Example, changed, given, made
 from tests.support.examples.trust import an_actor
 
 AT_25_KEV = {"energy": 25.0, "optics_config": "5x"}
@@ -43,7 +43,7 @@ a_revised_calibration = changed("append_calibration_revision", append_revision, 
 a_revision = made("append_calibration_revision", append_revision, "revision_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "define_calibration": define_calibration,
     "append_calibration_revision": append_revision,
     "update_calibration_description": given(

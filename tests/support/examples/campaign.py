@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.examples.making import Do, Example, Make, given
+from beamkeep.testing.examples import CallExample, Do, Make, given
 from tests.support.examples.run import started_run
 from tests.support.examples.subject import a_subject
 from tests.support.examples.trust import an_actor
@@ -53,7 +53,7 @@ async def remove_run(do: Do) -> dict[str, Any]:
     return {**await a_membership(do), "reason": "Of another cell"}
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_campaign": register_campaign,
     "start_campaign": given(campaign_id=a_campaign),
     "hold_campaign": given(campaign_id=an_active_campaign, reason="No beam"),

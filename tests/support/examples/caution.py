@@ -6,8 +6,8 @@ from uuid import uuid4
 
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.decision.decision import DecisionRegistered
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from tests.support.examples.assets import an_asset
-from tests.support.examples.making import Do, Example, changed, given, made
 
 WORDING: dict[str, Any] = {
     "category": "OperationalWindow",
@@ -64,7 +64,7 @@ async def a_proposal(do: Do) -> str:
     return str(decision_id)
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_caution": register_caution,
     "supersede_caution": supersede_caution,
     "retire_caution": given(caution_id=a_caution, retire_reason="Resolved"),

@@ -9,9 +9,9 @@ import h5py
 import numpy as np
 
 from beamkeep.testing.data_root import data_root
+from beamkeep.testing.examples import CallExample, Do, Make, changed, given, made
 from tests.support.examples.assets import an_asset, an_asset_under
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, changed, given, made
 from tests.support.examples.run import a_completed_run
 from tests.support.examples.subject import a_subject
 
@@ -228,7 +228,7 @@ async def ingest_scan(do: Do) -> dict[str, Any]:
     }
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "ingest_scan": ingest_scan,
     "register_dataset": register_dataset,
     "archive_dataset": given(dataset_id=a_kept_dataset),

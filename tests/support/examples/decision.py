@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from tests.support.examples.making import Do, Example, changed, given, made
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from tests.support.examples.trust import a_policy, an_actor
 
 
@@ -92,7 +92,7 @@ a_decision_with_a_logbook = changed(
 )
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_decision": register_decision,
     "rate_decision": given(
         decision_id=a_decision_of_another, rating="useful", comment="It saved the sample"

@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated, Any, get_args, get_origin
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.runtime.remedies import moves_of
-from tests.support.examples.making import Do, Example
+from beamkeep.testing.examples import CallExample, Do
 
 
-def derived(written: Mapping[str, Example]) -> dict[str, Example]:
+def derived(written: Mapping[str, CallExample]) -> dict[str, CallExample]:
     """Return an example of every change that nobody has written one of and that can be made."""
     missing = [row for row in CATALOGUE.operations if row.name not in written]
     found = {row.name: _example(row, written) for row in missing}
     return {name: example for name, example in found.items() if example}
 
 
-def _example(row: Operation, written: Mapping[str, Example]) -> Example | None:
+def _example(row: Operation, written: Mapping[str, CallExample]) -> CallExample | None:
     """Return an example that first carries out the example of the move before."""
     aggregate = row.aggregate
     fields = row.command.model_fields.items()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples.making import Do, Example
+from beamkeep.testing.examples import CallExample, Do
 
 # Of objects that every deployment has: of others, the directory may not know yet.
 
@@ -22,7 +22,7 @@ async def get_self(do: Do) -> dict[str, Any]:
     return {}
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "search": search,
     "resolve_names": resolve_names,
     "get_self": get_self,

@@ -3,9 +3,9 @@
 from typing import Any
 from uuid import uuid4
 
+from beamkeep.testing.examples import CallExample, Do, Make, changed, given, made
 from tests.support.examples.data import a_dataset, a_production_dataset, check_of
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, changed, given, made
 from tests.support.examples.trust import an_actor
 
 
@@ -30,7 +30,7 @@ async def a_citable_dataset(do: Do) -> str:
     return dataset_id
 
 
-def new_edition_of(a_member: Make) -> Example:
+def new_edition_of(a_member: Make) -> CallExample:
     async def register(do: Do) -> dict[str, Any]:
         return {
             "title": "Fossils of the Solnhofen limestone",
@@ -106,7 +106,7 @@ async def hide_edition_external_id(do: Do) -> dict[str, Any]:
     return hidden
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_edition": register_edition,
     "add_edition_dataset": add_edition_dataset,
     "remove_edition_dataset": remove_edition_dataset,

@@ -2,8 +2,8 @@
 
 from uuid import uuid4
 
+from beamkeep.testing.examples import CallExample, Do, given
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, given
 
 PERMITTED = {"permit_status": "Permitted", "reason": "Search done", "monitor_ref": "pss:hutch"}
 
@@ -37,7 +37,7 @@ async def a_permitted_enclosure(do: Do) -> str:
     return enclosure_id
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_enclosure": given(name=a_name, facility_code=OWN_SITE),
     "observe_enclosure_status": given(enclosure_id=a_monitored_enclosure, **PERMITTED),
     "bind_enclosure_monitor": given(enclosure_id=an_enclosure, monitor_id=the_account),

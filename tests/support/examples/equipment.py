@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.examples.making import Do, Example, changed, given, made
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 
 MOTOR_SETTINGS: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -76,7 +76,7 @@ async def version_model(do: Do) -> dict[str, Any]:
 a_versioned_model = changed("version_model", version_model, "model_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "define_family": define_family,
     "version_family": version_family,
     "deprecate_family": given(family_id=a_family),

@@ -7,6 +7,7 @@ from uuid import uuid4
 from beamkeep.contexts.exchange.envelope import digest_of
 from beamkeep.contexts.federation.seal import time_text
 from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerprint
+from beamkeep.testing.examples import CallExample, Do
 from beamkeep.testing.signing import key_check, public_key, signed
 from tests.support.examples.data import a_dataset
 from tests.support.examples.federation import (
@@ -17,7 +18,6 @@ from tests.support.examples.federation import (
     a_key,
     an_audience,
 )
-from tests.support.examples.making import Do, Example
 
 
 async def an_outbound_permit(do: Do) -> str:
@@ -91,7 +91,7 @@ async def get_exchange(do: Do) -> dict[str, Any]:
     return {"permit_id": sent["permit_id"], "exchange_id": exchange_id}
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "export_artifact": export_artifact,
     "import_artifact": import_artifact,
     "list_permit_exchanges": list_exchanges,

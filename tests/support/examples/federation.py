@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 
 from beamkeep.contexts.federation.seal import SealInitialized
 from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerprint
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from beamkeep.testing.installation import FACILITY_CODE
 from beamkeep.testing.signing import key_check, public_key, signed
-from tests.support.examples.making import Do, Example, changed, given, made
 
 OWN_SITE = FACILITY_CODE
 """The code of the site that every test deployment is at."""
@@ -191,7 +191,7 @@ async def rotate_online_key(do: Do) -> dict[str, Any]:
 a_signed_seal = changed("sign_seal_pointer", sign_pointer, "facility_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_facility": given(code=a_code, name="Hall 2", kind="Area", parent_id=a_facility),
     "decommission_facility": given(facility_id=a_facility, reason="Closed"),
     "add_facility_trust_anchor_credential": a_seal_key_of_a_peer,

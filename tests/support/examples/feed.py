@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 from beamkeep.contexts.feed.subscription import DELIVERIES, DeliveryStatus, EventDelivery
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from beamkeep.testing.installation import RECEIVER_HOST
 from beamkeep.testing.waiting import until
-from tests.support.examples.making import Do, Example, changed, given, made
 from tests.support.examples.run import a_held_run
 
 AT = datetime(2030, 1, 31, 7, 30, tzinfo=UTC)
@@ -99,7 +99,7 @@ async def list_deliveries(do: Do) -> dict[str, Any]:
     return {"subscription_id": refused["subscription_id"], "status": "Refused"}
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "list_events": list_events,
     "get_event_proof": get_event_proof,
     "list_checkpoints": list_checkpoints,

@@ -4,9 +4,9 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
+from beamkeep.testing.examples import CallExample, Do, Make, given
 from tests.support.examples.assets import an_asset
 from tests.support.examples.decision import a_decision
-from tests.support.examples.making import Do, Example, Make, given
 from tests.support.examples.recipe import a_recipe
 from tests.support.examples.run import SAMPLED, started_run
 
@@ -143,7 +143,7 @@ async def cancel_conduct(do: Do) -> dict[str, Any]:
     return {**await a_conduct(do), "reason": "The wrong sample"}
 
 
-def a_procedure_held_during(command: str, example: Example) -> Make:
+def a_procedure_held_during(command: str, example: CallExample) -> Make:
     """A procedure that was held while a conduct waited for a worker."""
 
     async def make(do: Do) -> str:
@@ -174,7 +174,7 @@ async def make_procedure_safe(do: Do) -> dict[str, Any]:
     }
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_procedure": register_procedure,
     "start_procedure": given(procedure_id=a_procedure),
     "hold_procedure": given(

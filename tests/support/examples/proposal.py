@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 from beamkeep.contexts.proposal.proposal import ProposalRegistered, begin, claims_of
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
-from tests.support.examples.making import Do, Example, given
+from beamkeep.testing.examples import CallExample, Do, given
 from tests.support.examples.trust import an_actor
 
 # Open whichever clock the service has.
@@ -57,7 +57,7 @@ async def reject(do: Do) -> dict[str, Any]:
     return {"proposal_id": await a_proposal(do), "reason": "Not tonight"}
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "approve_proposal": given(proposal_id=a_proposal),
     "reject_proposal": reject,
     "withdraw_proposal": given(proposal_id=own_proposal),

@@ -3,10 +3,10 @@
 from typing import Any
 from uuid import uuid4
 
+from beamkeep.testing.examples import CallExample, Do, changed, given, made
 from tests.support.examples.assets import a_member
 from tests.support.examples.equipment import AFFORDANCES, a_family
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, changed, given, made
 
 PARAMETERS: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -195,7 +195,7 @@ async def version_recipe(do: Do) -> dict[str, Any]:
 a_versioned_recipe = changed("version_recipe", version_recipe, "recipe_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "define_capability": define_capability,
     "version_capability": version_capability,
     "deprecate_capability": given(

@@ -4,8 +4,8 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
+from beamkeep.testing.examples import CallExample, Do, Make, changed, given
 from tests.support.examples.decision import a_decision
-from tests.support.examples.making import Do, Example, Make, changed, given
 from tests.support.examples.recipe import define_plan
 
 SAMPLED = "2030-01-31T07:30:00Z"
@@ -101,7 +101,7 @@ async def append_logbook_entry(do: Do) -> dict[str, Any]:
 a_run_with_a_logbook = changed("append_run_logbook_entry", append_logbook_entry, "run_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "hold_run": given(run_id=started_run, reason="Beam lost", decided_by_decision_id=a_decision),
     "resume_run": given(
         run_id=a_held_run,

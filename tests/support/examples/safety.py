@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import CallExample, Do, Make, given, made
 from tests.support.examples.assets import an_asset
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, given, made
 from tests.support.examples.subject import a_subject
 
 
@@ -60,7 +60,7 @@ async def amend_clearance(do: Do) -> dict[str, Any]:
 an_amendment = made("amend_clearance", amend_clearance, "clearance_id")
 
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_clearance": register_clearance,
     "submit_clearance": given(clearance_id=a_clearance),
     "start_clearance_review": given(clearance_id=a_submitted_clearance),

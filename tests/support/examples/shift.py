@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.support.examples.making import Do, Example
+from beamkeep.testing.examples import CallExample, Do
 from tests.support.examples.run import a_held_run
 
 
@@ -16,4 +16,4 @@ async def get_shift_handover(do: Do) -> dict[str, Any]:
     }
 
 
-EXAMPLES: dict[str, Example] = {"get_shift_handover": get_shift_handover}
+EXAMPLES: dict[str, CallExample] = {"get_shift_handover": get_shift_handover}

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import CallExample, Do
 from tests.support.examples.calibration import a_revision
 from tests.support.examples.campaign import an_active_campaign
 from tests.support.examples.decision import a_decision
 from tests.support.examples.enclosure import a_permitted_enclosure
-from tests.support.examples.making import Do, Example
 from tests.support.examples.run import a_plan_to_run
 from tests.support.examples.subject import a_mounted_subject
 
@@ -44,4 +44,4 @@ async def readiness(do: Do) -> dict[str, Any]:
     }
 
 
-EXAMPLES: dict[str, Example] = {"start_run": start_run, "get_plan_readiness": readiness}
+EXAMPLES: dict[str, CallExample] = {"start_run": start_run, "get_plan_readiness": readiness}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from beamkeep.testing.examples import CallExample, Do, Make, changed, given
 from tests.support.examples.assets import an_active_asset
-from tests.support.examples.making import Do, Example, Make, changed, given
 
 FOSSIL = {"name": "Fossil 7"}
 
@@ -36,7 +36,7 @@ def a_subject_after(make: Make, *names: str) -> Make:
 a_measured_subject = a_subject_after(a_mounted_subject, "measure_subject")
 a_removed_subject = a_subject_after(a_subject, "remove_subject")
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_subject": given(name="Fossil 7"),
     "mount_subject": mount_subject,
     "measure_subject": given(subject_id=a_mounted_subject),

@@ -3,10 +3,10 @@
 from typing import Any
 from uuid import uuid4
 
+from beamkeep.testing.examples import CallExample, Do, Make, given
 from tests.support.examples.assets import an_asset
 from tests.support.examples.enclosure import the_account
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, given
 
 
 async def register_supply(do: Do) -> dict[str, Any]:
@@ -46,7 +46,7 @@ an_available_supply = a_supply_after("mark_supply_available")
 a_lost_supply = a_supply_after("mark_supply_unavailable")
 a_recovering_supply = a_supply_after("mark_supply_unavailable", "mark_supply_recovering")
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_supply": register_supply,
     "mark_supply_available": given(supply_id=a_supply, reason="Checked"),
     "degrade_supply": given(supply_id=an_available_supply, reason="Weak"),

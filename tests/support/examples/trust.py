@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples.making import Do, Example, Make, given
+from beamkeep.testing.examples import CallExample, Do, Make, given
 
 ENTRY = str(seeded.ENTRY)
 
@@ -114,7 +114,7 @@ a_running_visit = a_visit_after("record_visit_arrival", "start_visit")
 a_held_visit = a_visit_after("record_visit_arrival", "start_visit", "hold_visit")
 a_controlling_visit = a_visit_after("record_visit_arrival", "take_visit_surface_control")
 
-EXAMPLES: dict[str, Example] = {
+EXAMPLES: dict[str, CallExample] = {
     "register_actor": given(name="Grace", email="grace@lab.test"),
     "deactivate_actor": given(actor_id=an_actor),
     "update_actor_profile": given(actor_id=an_actor, name="Grace H."),

@@ -12,7 +12,7 @@ from tests.unit.agents.conftest import World
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import replace
 from beamkeep.parts.agents.caution_promoter import PROMOTER
 from beamkeep.parts.agents.reactions import EventLoop

@@ -16,8 +16,8 @@ from tests.unit.agents.injection.mcp_attacks import (
 from tests.unit.agents.injection.model_attacks import PERSON
 from tests.unit.agents.injection.payloads import Payload, described
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import STANDINGS
+from beamkeep.contexts.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.anyio
 

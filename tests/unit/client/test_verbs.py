@@ -20,14 +20,14 @@ import pytest
 import structlog.testing
 from click.testing import CliRunner, Result
 from tests.support.listening import listening
-from tests.support.rest_client import rest_application
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Operation, SurfaceKind
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import memory_service, policy
+from beamkeep.testing.web import rest_application
 from beamkeep_client import http
 from beamkeep_client.catalogue import Entry, catalogue, request_of
 from beamkeep_client.cli import command_line

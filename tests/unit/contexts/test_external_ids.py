@@ -2,7 +2,7 @@
 
 import pytest
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.data.external_id import require_doi
 from beamkeep.contexts.seams.outside import identifier, outside_references
 from beamkeep.kernel import Command, Invalid

@@ -19,7 +19,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Command, Operation, Refusal
 
 TABLE = Path(__file__).with_name("fields.txt")

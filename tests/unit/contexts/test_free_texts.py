@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, TypeAliasType, get_args, get_origin, get_type_hints
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import MayContainPersonalData, Record, event_types
 
 # Names of things, codes, addresses, what other systems call a thing, and values and schemas that

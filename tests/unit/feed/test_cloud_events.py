@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from msgspec import Raw
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import zone
 from beamkeep.feed.cursors import FeedCursors
 from beamkeep.feed.events import CloudEvents

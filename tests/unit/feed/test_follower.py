@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.feed import follower as follower_module
 from beamkeep.feed.directory.entries import Entry

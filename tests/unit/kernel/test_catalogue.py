@@ -1,6 +1,5 @@
 """The catalogue: what it finds, and the contradictions that keep the service from starting."""
 
-from typing import Any
 from uuid import UUID
 
 from beamkeep.kernel import (
@@ -11,19 +10,13 @@ from beamkeep.kernel import (
     Catalogue,
     Command,
     Event,
-    FaultyDeclarationsError,
     Listing,
     NotFound,
-    Operation,
     Query,
-    Question,
     Record,
-    Route,
-    Upcast,
     answers,
     event_types,
     reads,
-    replace,
 )
 
 
@@ -98,47 +91,6 @@ DIM = lamps.changes("POST /lamps/{lamp_id}/dim", DimLamp, dim, LampCannotDimErro
 READS = reads("/lamps", lamps, ListLamps)
 
 
-def found(*rows: Operation | Question) -> list[str]:
-    operations = [row for row in rows if isinstance(row, Operation)]
-    try:
-        Catalogue(operations, [row for row in rows if isinstance(row, Question)])
-    except FaultyDeclarationsError as error:
-        return str(error).splitlines()[1:]
-    return []
-
-
-def test_sound_declarations_have_no_faults():
-    assert found(LIGHT, DIM, *READS) == []
-
-
-def test_a_service_with_faults_does_not_start_and_all_are_named():
-    torch = replace(LIGHT, route=Route("POST", "/torches"))
-    assert found(LIGHT, torch) == [
-        "light_lamp: declared 2 times",
-        "LightLamp: declared 2 times",
-    ]
-    assert "POST /lamps: declared 2 times" in found(LIGHT, replace(LIGHT, name="lit"))
-
-
-def test_an_event_carries_the_id_of_its_aggregate():
-    strange = Aggregate("Torch", begin, evolve, LampNotFoundError)
-    assert found(*reads("/torches", strange, ListLamps)) == [
-        "LampLit: it carries no torch_id",
-        "LampDimmed: it carries no torch_id",
-        "LampBroken: it carries no torch_id",
-    ]
-
-
-def test_an_upcast_names_a_known_event():
-    def same(fields: dict[str, object]) -> dict[str, object]:
-        return fields
-
-    mistyped: Aggregate[Any, Any, Any] = replace(lamps, upcasts=(Upcast("LampList", 1, same),))
-    assert found(*reads("/lamps", mistyped, ListLamps)) == [
-        "Lamp: an upcast names the unknown event LampList"
-    ]
-
-
 def test_the_catalogue_finds_everything_that_is_declared():
     catalogue = Catalogue([LIGHT, DIM], READS)
     assert list(catalogue.named) == [
@@ -162,4 +114,3 @@ def test_a_question_of_its_own_kind_names_its_shape():
         "GET /lamps/{lamp_id}/weight", WeighLamp, weight, int, of=lamps, about="lamp_id"
     )
     assert (question.name, question.doc) == ("weigh_lamp", "Say how heavy a lamp is.")
-    assert found(question) == []

@@ -15,7 +15,7 @@ import grimp
 import pytest
 
 import beamkeep
-from beamkeep.contexts import OPERATIONS, QUESTIONS
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment import verbs as service
 from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import Operation
@@ -153,7 +153,7 @@ INCOMPLETE = {"RegisterSupply.kind"}
 
 def declared_texts() -> Iterator[tuple[str, str]]:
     """Yield the texts of operations, questions, their fields and the settings, by name."""
-    for row in (*OPERATIONS, *QUESTIONS):
+    for row in (*CATALOGUE.by_command.values(), *CATALOGUE.questions):
         yield row.name, row.doc
         model = row.command if isinstance(row, Operation) else row.query
         for name, field in model.model_fields.items():

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 from tests.support.rows import selected
 
-from beamkeep.contexts import OPERATIONS, QUESTIONS
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.recipe.recipe import STEP_RULES
 from beamkeep.kernel import Cannot, Invalid, NotFound
 
@@ -49,7 +49,7 @@ def test_the_status_is_that_of_the_kind():
 DECLARED = sorted(
     {
         refusal
-        for row in selected((*OPERATIONS, *QUESTIONS))
+        for row in selected((*CATALOGUE.by_command.values(), *CATALOGUE.questions))
         for refusal in (*row.refusals, row.aggregate.absent)
     },
     key=lambda refusal: refusal.__name__,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Question, SurfaceKind
 from beamkeep.runtime import Service

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.rows import is_wanted
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.agent import AgentBudget
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.data.acquisition import AcquisitionEvidence, AcquisitionSettings
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.contexts.recipe.plan import Window

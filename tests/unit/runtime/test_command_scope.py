@@ -14,7 +14,7 @@ from tests.support.examples.campaign import a_campaign
 from tests.system.canaries import FREE, PERSONAL, Canaries
 
 from beamkeep.adapters.memory.store import MemoryBackup, MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.asset import Asset, assets
 from beamkeep.contexts.subject.subject import (
     MountSubject,

@@ -9,13 +9,9 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import (
-    Catalogue,
-    FaultyDeclarationsError,
-    Question,
     UnnamedListing,
-    replace,
 )
 from beamkeep.runtime.session import Session
 from beamkeep.testing.service import AdminClient, memory_service
@@ -51,15 +47,3 @@ async def test_what_an_example_of_a_read_reads_is_declared(subtests: pytest.Subt
         with subtests.test(question.name), reading(read):
             await do(question.name, arguments)
             assert read <= {question.aggregate.name, *question.composed_of}
-
-
-def test_a_read_that_is_composed_of_what_does_not_exist_is_refused_at_start():
-    wrong = [_wrong(each) for each in CATALOGUE.questions]
-    with pytest.raises(FaultyDeclarationsError, match="Beamline: a read is composed of it"):
-        Catalogue(CATALOGUE.operations, wrong)
-
-
-def _wrong(question: Question) -> Question:
-    if question.name != "get_board":
-        return question
-    return replace(question, composed_of=(*question.composed_of, "Beamline"))

@@ -11,12 +11,12 @@ import pytest
 from tests.support.examples import EXAMPLES
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorCannotDeactivateError,
     ActorIdentityAlreadyBoundError,
     ActorNotFoundError,
 )
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import (
     InvalidPolicyReasonError,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Command, Operation
 from beamkeep.runtime.fingerprint import fingerprint
 from beamkeep.runtime.parsing import parse

@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.filtering import fits
 from beamkeep.adapters.postgres.listing import number
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.caution.caution import CautionStatus
 from beamkeep.contexts.safety.clearance import ClearanceStatus
 from beamkeep.kernel import ListFilter, Record, View

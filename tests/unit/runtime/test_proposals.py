@@ -13,7 +13,7 @@ from tests.support.prepared import Prepared
 from tests.support.rows import selected
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Question, Refusal, SurfaceKind, replace

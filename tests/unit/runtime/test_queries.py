@@ -12,7 +12,6 @@ from tests.support.examples.caution import a_proposal
 from tests.support.examples.starting import start_run
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import (
     CAUTION_PROMOTER,
@@ -22,6 +21,7 @@ from beamkeep.contexts.access.profile import (
 )
 from beamkeep.contexts.agent.agent import MODEL_KINDS
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,

@@ -9,7 +9,7 @@ from tests.support.examples.assets import BEAMLINE, an_asset
 from tests.support.examples.run import a_held_run
 from tests.support.rest_client import RestClient, rest_client
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Axis
 from beamkeep.runtime.remedies import Remedies, moves_of
 

@@ -13,7 +13,7 @@ import pytest
 from tests.corpus import FOLDER, LINES, differences, digest, file_of, read
 from tests.corpus.record import record, renew
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Aggregate, Event, Record, replace
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
 

@@ -10,7 +10,6 @@ import pytest
 from tests.corpus import FOLDER, read
 from tests.support.rows import is_wanted
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
     ActorIdentityBound,
@@ -39,6 +38,7 @@ from beamkeep.contexts.campaign.campaign import (
     CampaignRunRemoved,
     CampaignStarted,
 )
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
 from beamkeep.deployment.seeding import prepare

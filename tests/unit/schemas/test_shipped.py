@@ -12,7 +12,7 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.rest_client import rest_client
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Invalid
 from beamkeep.schemas import declare, lint_schema
 

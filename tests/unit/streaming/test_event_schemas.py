@@ -6,13 +6,13 @@ import httpx2
 import pytest
 from jsonschema_rs import Draft202012Validator
 from tests.corpus import FOLDER, read
-from tests.support.rest_client import http_client, rest_application
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import event_types
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.surfaces.http.event_schemas import event_schema_routes, event_schemas
 from beamkeep.testing.service import memory_service
+from beamkeep.testing.web import http_client, rest_application
 
 pytestmark = pytest.mark.anyio
 

@@ -12,13 +12,12 @@ from uuid import UUID
 import httpx2
 import pytest
 from tests.support.examples.agent import MODEL
-from tests.support.rest_client import rest_application
 
 from beamkeep.adapters.http_server import HttpServer
 from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.log import ListEvents
 from beamkeep.feed import hints
 from beamkeep.feed.follower import LogFollower
@@ -32,6 +31,7 @@ from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import by, call, enrol, memory_service, permit
 from beamkeep.testing.static_verifier import StaticVerifier
 from beamkeep.testing.waiting import until
+from beamkeep.testing.web import rest_application
 
 pytestmark = pytest.mark.anyio
 

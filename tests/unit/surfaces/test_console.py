@@ -6,10 +6,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.support.rest_client import RESOURCE, rest_client
+from tests.support.rest_client import rest_client
 
 from beamkeep.kernel import replace
 from beamkeep.surfaces.http.console import ConsoleSettings, console_routes
+from beamkeep.testing.web import RESOURCE
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 from starlette.types import Message, Receive, Scope
-from tests.support.rest_client import RESOURCE, always_ready, http_client, rest_application
 
 from beamkeep.kernel import Refusal, Route, SurfaceKind
 from beamkeep.runtime.admission import Caller
@@ -40,6 +39,7 @@ from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import memory_service
 from beamkeep.testing.static_verifier import StaticVerifier
 from beamkeep.testing.tokens import Clock
+from beamkeep.testing.web import RESOURCE, always_ready, http_client, rest_application
 
 pytestmark = pytest.mark.anyio
 

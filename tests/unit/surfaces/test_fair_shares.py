@@ -11,7 +11,6 @@ from uuid import UUID
 
 import pytest
 from starlette.types import Message, Scope
-from tests.support.rest_client import GENEROUS, rest_application
 
 from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.adapters.memory.store import MemoryStore
@@ -30,6 +29,7 @@ from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse
 from beamkeep.surfaces.http.routes import PublicRoute
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service
+from beamkeep.testing.web import GENEROUS, rest_application
 
 pytestmark = pytest.mark.anyio
 

@@ -7,12 +7,11 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
-from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.tokens.diagnosis import diagnose
 from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.seeding import prepare
 from beamkeep.deployment.service import compose
 from beamkeep.kernel import Refusal
@@ -33,6 +32,7 @@ from beamkeep.telemetry import Telemetry
 from beamkeep.testing.installation import FACTS, ISSUER
 from beamkeep.testing.service import ADMIN, call, enrol, memory_service
 from beamkeep.testing.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, header, jwk, mint
+from beamkeep.testing.web import GENEROUS, RESOURCE, always_ready, http_client
 
 pytestmark = pytest.mark.anyio
 

@@ -23,11 +23,10 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Message
 from tests.support.examples.equipment import LINEAR_STAGE, MOTOR_SETTINGS
 from tests.support.listening import listening
-from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
 from tests.support.rows import selected
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
 from beamkeep.kernel import Question, Refusal, SurfaceKind
@@ -59,6 +58,7 @@ from beamkeep.surfaces.tools.server import UnknownToolError, server
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import by, call, enrol, memory_service, permit
 from beamkeep.testing.static_verifier import StaticVerifier
+from beamkeep.testing.web import GENEROUS, RESOURCE, always_ready
 
 pytestmark = pytest.mark.anyio
 

@@ -19,7 +19,7 @@ from tests.support.rest_client import RestClient
 from tests.support.rows import selected
 
 from beamkeep import contexts
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.run.run import HoldRun, Run, RunHeld
 from beamkeep.kernel import Accepted, Axis, Call, Catalogue, Many, Operation, Question, replace
 from beamkeep.surfaces.openapi import describe, document_text

@@ -2,12 +2,14 @@
 
 import httpx2
 import pytest
-from tests.support.parity import PROPERTIES, ROWS, Property, Row, kinds, sample
+from tests.support.examples import OUTSIDE
+from tests.support.parity import PROPERTIES, ROWS, kinds, sample
 from tests.support.prepared import Prepared, prepared_deployment
 from tests.support.rows import selected
 from tests.system.calling import As
 
 from beamkeep.testing.calling import Mcp, Rest
+from beamkeep.testing.properties import CallRow, Property
 from beamkeep.testing.service import CALLERS
 
 pytestmark = pytest.mark.anyio
@@ -23,8 +25,9 @@ class InMemory:
         http = prepared.rest.http
         self.rest, self.mcp = As(Rest(http), "ada", CALLERS), As(Mcp(http), "ada", CALLERS)
         self.nobody = As(Rest(http), "bob"), As(Mcp(http), "bob")
+        self.outside = OUTSIDE
 
-    async def example(self, row: Row, anew: bool = False) -> dict[str, object]:
+    async def example(self, row: CallRow, anew: bool = False) -> dict[str, object]:
         return await self._prepared.example(row.name)
 
     def written(self) -> str:

@@ -17,21 +17,14 @@ from tests.support.described import document
 from tests.support.examples import EXAMPLES
 from tests.support.examples.agent import MODEL
 from tests.support.listening import listening
-from tests.support.rest_client import (
-    GENEROUS,
-    RESOURCE,
-    RestClient,
-    always_ready,
-    http_client,
-    rest_client,
-)
+from tests.support.rest_client import RestClient, rest_client
 
 from beamkeep.adapters.tokens.providers import (
     IdentityProviders,
     IntrospectionProvider,
     JwtProvider,
 )
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Accepted, Operation, SurfaceKind, reply_of
 from beamkeep.runtime import Service
@@ -43,6 +36,7 @@ from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service, policy
 from beamkeep.testing.static_verifier import StaticVerifier
 from beamkeep.testing.tokens import AUDIENCE, NOW, Clock, claims, jwk, mint
+from beamkeep.testing.web import GENEROUS, RESOURCE, always_ready, http_client
 
 pytestmark = pytest.mark.anyio
 

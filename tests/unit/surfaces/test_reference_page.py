@@ -8,7 +8,7 @@ import pytest
 from tests.support.example_data import FILE, examples, text_of
 from tests.support.rest_client import RestClient, rest_client
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.surfaces.http import reference_page
 from beamkeep_client.catalogue import catalogue
 from beamkeep_client.finding import found

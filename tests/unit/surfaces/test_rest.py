@@ -12,10 +12,10 @@ import pytest
 from structlog.testing import capture_logs
 from tests.support.examples import BESIDE, EXAMPLES, OUTSIDE, REPLIES, SHOWN_ONCE, WITHOUT_BODY
 from tests.support.prepared import Prepared
-from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_client
+from tests.support.rest_client import RestClient, rest_client
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.seeded import SURFACES
 from beamkeep.kernel import DENIALS, Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import CallContext, CallLookup
@@ -23,6 +23,7 @@ from beamkeep.surfaces.http.messages import HttpRequest
 from beamkeep.surfaces.http.refusals import MethodNotAllowedError, RouteNotFoundError
 from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute, Router
 from beamkeep.surfaces.schema import input_schema
+from beamkeep.testing.web import GENEROUS, RESOURCE
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,6 @@ import httpx2
 import pytest
 from starlette.types import Scope
 from structlog.testing import capture_logs
-from tests.support.rest_client import GENEROUS, rest_application
 
 from beamkeep.adapters.http_server import HttpServer, serve_both
 from beamkeep.deployment.settings import Settings
@@ -23,6 +22,7 @@ from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse, StreamRes
 from beamkeep.surfaces.http.routes import HttpRoute, StreamRoute
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service
+from beamkeep.testing.web import GENEROUS, rest_application
 
 pytestmark = pytest.mark.anyio
 

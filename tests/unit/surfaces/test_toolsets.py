@@ -13,7 +13,7 @@ from tests.support.prepared import Prepared
 from tests.support.rest_client import RestClient
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation, Question
 from beamkeep.surfaces.tools import CALL_OPERATION, EVERYDAY, FIND_OPERATION, HTTP_ONLY, compact
 from beamkeep.surfaces.tools.finding import operation_index

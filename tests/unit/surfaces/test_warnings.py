@@ -11,7 +11,7 @@ from tests.support.prepared import Prepared
 from tests.support.rest_client import RestClient
 from tests.support.rows import selected
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 
 pytestmark = pytest.mark.anyio

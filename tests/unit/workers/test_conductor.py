@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.work import MemoryWorkQueue
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.work import (
     MOST_IDLE_CLAIMS,
     WORK_STATES,

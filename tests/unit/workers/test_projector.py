@@ -8,7 +8,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.feed.directory.entries import Entry
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import BrokenStreamError

@@ -14,7 +14,7 @@ from tests.support.nats import STREAM, NatsServer, nats_server
 from beamkeep.adapters.memory.directory import MemoryDirectory
 from beamkeep.adapters.memory.log import MemoryEventLog
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.feed.log import START, Followed, LogPlace, LogQuery
 from beamkeep.feed.reading import LogReader, log_reader
 from beamkeep.parts.relay import relay as relaying

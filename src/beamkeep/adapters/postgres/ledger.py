@@ -8,8 +8,8 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.logins import LoginDigest
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import CLAIMS, Table
 from beamkeep.runtime.store import Snapshot, StoredEvent, StoredSnapshot, Stream
 

@@ -3,8 +3,11 @@
 import asyncio
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import asyncpg
+
+from beamkeep.contexts.catalogue import SITE
 
 MIGRATIONS = files(__package__) / "migrations"
 STANDING = files(__package__) / "standing.sql"
@@ -25,9 +28,17 @@ class MigrationChangedError(Exception):
 
 
 def migrations() -> dict[str, str]:
-    """Return the text of every migration by name, in order."""
-    found = (file for file in MIGRATIONS.iterdir() if file.name.endswith(".sql"))
-    return {file.name.removesuffix(".sql"): file.read_text() for file in sorted(found, key=str)}
+    """Return the text of every migration by name, in order: the service's own, then a site's."""
+    found = _texts(MIGRATIONS)
+    for name, context in SITE.items():
+        own = _texts(context.migrations) if context.migrations else {}
+        found |= {f"{name}/{file}": text for file, text in own.items()}
+    return found
+
+
+def _texts(folder: Traversable) -> dict[str, str]:
+    files = sorted((each for each in folder.iterdir() if each.name.endswith(".sql")), key=str)
+    return {file.name.removesuffix(".sql"): file.read_text() for file in files}
 
 
 async def migrate(url: str) -> list[str]:

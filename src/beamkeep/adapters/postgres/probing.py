@@ -1,12 +1,16 @@
 """Trials of a database: each role reads and writes what it needs, and nothing is kept."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import asyncpg
 
+from beamkeep.contexts.catalogue import SITE
+from beamkeep.kernel import Table
+
 from .migrate import migrations
 from .reaching import REFUSED, connected, connection_fault
+from .tables import written_columns
 
 # PostgreSQL stops when it cannot make its next log segment, which has 16 MB. The rows of this
 # statement take as much, go to a temporary file, and are gone with the statement.
@@ -37,6 +41,13 @@ def _read(table: str) -> Trial:
     return Trial("read", table, f"SELECT FROM {table} LIMIT 1")
 
 
+def _write_all(table: Table[Any]) -> Trial:
+    """Return the trial of every column of a table that a context of a site writes."""
+    columns, name = ", ".join(written_columns(table)), f"bk.{table.name}"
+    insert = f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {name} WHERE false"  # noqa: S608
+    return Trial("write", name, insert)
+
+
 APP = (
     _read("bk.events"),
     _read("bk.projections"),
@@ -53,6 +64,7 @@ APP = (
         "INSERT INTO bk.idempotency SELECT * FROM bk.idempotency WHERE false",
     ),
     Trial("write", "bk.heartbeat", "INSERT INTO bk.heartbeat VALUES ('check', now())"),
+    *(_write_all(table) for context in SITE.values() for table in context.tables),
 )
 """What `serve` and `work` need for commands and questions."""
 PROJECTOR = (

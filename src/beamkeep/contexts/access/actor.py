@@ -175,7 +175,7 @@ class LastAdministratorError(Cannot):
     """The deployment must keep at least one administrator who can log in."""
 
 
-ACTIVE: Axis[bool, ActorChanged] = Axis(
+ACTIVE: Axis[bool, ActorDeactivated] = Axis(
     "active",
     # event, allowed from, leads to, refused with
     (ActorDeactivated, {True}, False, ActorCannotDeactivateError),

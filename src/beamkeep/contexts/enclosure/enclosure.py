@@ -100,7 +100,8 @@ class EnclosureDecommissioned(EnclosureEvent):
 
 
 type EnclosureMonitorsChanged = EnclosureMonitorBound | EnclosureMonitorUnbound
-type EnclosureChanged = EnclosurePermitObserved | EnclosureDecommissioned | EnclosureMonitorsChanged
+type EnclosureMoved = EnclosurePermitObserved | EnclosureDecommissioned
+type EnclosureChanged = EnclosureMoved | EnclosureMonitorsChanged
 
 
 class EnclosureNotFoundError(NotFound): ...
@@ -141,7 +142,7 @@ class EnclosureCannotDecommissionError(Cannot):
 
 
 L = EnclosureLifecycle
-LIFECYCLE: Axis[EnclosureLifecycle, EnclosureChanged] = Axis(
+LIFECYCLE: Axis[EnclosureLifecycle, EnclosureMoved] = Axis(
     "lifecycle",
     # event, allowed from, leads to, refused with
     (EnclosurePermitObserved, {L.ACTIVE}, L.ACTIVE, EnclosureCannotObserveStatusError),

@@ -7,8 +7,8 @@ from uuid import UUID
 import structlog
 from uuid_utils.compat import uuid7
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.seeded import seeds as seeded_agents
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust.bootstrap import CallFor
 from beamkeep.kernel import replace

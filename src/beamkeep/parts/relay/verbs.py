@@ -23,7 +23,7 @@ def relay(cursor: str) -> None:
     from beamkeep.adapters.postgres.connections import Connections
     from beamkeep.adapters.postgres.event_log import PostgresEventLog
     from beamkeep.adapters.postgres.event_store import PostgresEventStore
-    from beamkeep.contexts import CATALOGUE
+    from beamkeep.contexts.catalogue import CATALOGUE
     from beamkeep.contexts.seams.log import InvalidFeedCursorError
     from beamkeep.feed.log import START
     from beamkeep.feed.reading import log_reader

@@ -27,7 +27,7 @@ def _texts(row: Operation | Question) -> OperationTexts:
 
 def context_of(aggregate: Aggregate[Any, Any, Any]) -> str:
     """Return the name of the context that an aggregate belongs to."""
-    return aggregate.begin.__module__.split(".")[-2]
+    return aggregate.begin.__module__.split(".")[-2:][0]
 
 
 TO = {"add", "append", "assign", "bind", "grant"}

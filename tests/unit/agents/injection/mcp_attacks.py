@@ -29,17 +29,15 @@ from tests.support.examples.data import new_dataset
 from tests.support.examples.decision import a_decision
 from tests.support.examples.enclosure import the_account
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Make
 from tests.support.examples.recipe import a_method
 from tests.support.examples.safety import an_active_clearance
 from tests.support.examples.trust import a_policy
 from tests.support.model_agents import NARRATIVE, TEMPLATE_IDS, MemoryWorld, scripted
-from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
@@ -57,8 +55,10 @@ from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.tools.listing import tools
 from beamkeep.testing.appends import append, at
+from beamkeep.testing.examples import Make
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit, policy
+from beamkeep.testing.web import GENEROUS, RESOURCE, always_ready, http_client
 
 from .instructions import Instruction, instructions
 from .model_attacks import PERSON, SECRETS

@@ -13,8 +13,8 @@ from tests.support.model_agents import NARRATIVE, REACTIONS, MemoryWorld, memory
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.tail import MemoryTail
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.agent import AgentBudget
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.seams.place import PLACES, AssetPlace
 from beamkeep.kernel import Record

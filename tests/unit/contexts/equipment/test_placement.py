@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.support.rest_client import rest_client
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.surfaces.schema import input_schema
 
 UNITS = {

@@ -54,7 +54,6 @@ from tests.unit.contexts.starting.fair import (
     supply,
 )
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.calibration.calibration import (
     CalibrationDefined,
     CalibrationNotFoundError,
@@ -62,6 +61,7 @@ from beamkeep.contexts.calibration.calibration import (
 )
 from beamkeep.contexts.calibration.quantity import Quantity
 from beamkeep.contexts.campaign import campaign
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.caution.caution import CautionRetired, CautionSeverity, RetireReason
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness, PermitStatus

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamkeep.adapters.memory.store import MemoryStore
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import Actor, actors
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import Policy, policies
 from beamkeep.kernel import (

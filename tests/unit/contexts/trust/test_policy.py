@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
 from beamkeep.contexts.access.profile import STANDINGS
+from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import administrators, policy, seeded
 from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
 from beamkeep.contexts.trust.grants import POLICY_GRANTS, GrantExceedsOwnError

@@ -1,30 +1,30 @@
-"""The catalogue as data for the client: nouns, verbs, arguments and columns of every operation."""
+"""The catalogue as the command line reads it: nouns, verbs, arguments and columns."""
 
 import json
-import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import cleandoc
 from itertools import product, takewhile
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.catalogue import CATALOGUE, SITE
 from beamkeep.kernel import (
     Accepted,
+    Context,
     Entries,
-    Event,
     History,
     Listed,
     Many,
     Operation,
     Question,
+    events_of,
     reply_of,
 )
 from beamkeep.surfaces.schema import input_schema
 from beamkeep.surfaces.shapes import ApiSchemas
 
-type Row = Operation | Question
+type CommandRow = Operation | Question
 
 TOP = {
     "list_events": "events",
@@ -126,19 +126,32 @@ TIMES = ("updated_at", "recorded_at", "sampled_at", "created_at")
 
 
 def catalogue_rows() -> list[dict[str, Any]]:
-    """Return what the client needs to know of every operation and question."""
-    schemas = ApiSchemas(CATALOGUE)
-    verbs = _verbs(CATALOGUE.named.values())
-    return [_row(row, verbs[row.name], schemas) for row in CATALOGUE.named.values()]
+    """Return what the command line needs to know of every operation and question of the house."""
+    own = {row.name for context in SITE.values() for row in _rows_of(context)}
+    return [row for row in _every_row() if row["name"] not in own]
 
 
-def catalogue_data() -> str:
-    """Return the file that the client carries."""
-    rows = catalogue_rows()
+def rows_of_context(name: str) -> list[dict[str, Any]]:
+    """Return what the command line needs to know of a context of a site."""
+    own = {row.name for row in _rows_of(SITE[name])}
+    return [row for row in _every_row() if row["name"] in own]
+
+
+def as_file(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as the file that the command line reads."""
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
 
 
-def _row(row: Row, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any]:
+def _rows_of(context: Context) -> tuple[CommandRow, ...]:
+    return (*context.operations, *context.questions)
+
+
+def _every_row() -> list[dict[str, Any]]:
+    schemas, verbs = ApiSchemas(CATALOGUE), _verbs(CATALOGUE.named.values())
+    return [_row(row, verbs[row.name], schemas) for row in CATALOGUE.named.values()]
+
+
+def _row(row: CommandRow, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any]:
     schema = input_schema(row)
     fields = {name: _parameter(name, each) for name, each in schema["properties"].items()}
     noun, verb = words
@@ -162,7 +175,7 @@ def _row(row: Row, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any
     return {name: value for name, value in data.items() if value not in (None, False, [])}
 
 
-def _kind(row: Row) -> str:
+def _kind(row: CommandRow) -> str:
     if isinstance(row, Question):
         return "question"
     return "create" if row.genesis else "change"
@@ -171,7 +184,7 @@ def _kind(row: Row) -> str:
 # --- nouns and verbs ---
 
 
-def _verbs(rows: Iterable[Row]) -> Mapping[str, tuple[str, str]]:
+def _verbs(rows: Iterable[CommandRow]) -> Mapping[str, tuple[str, str]]:
     """Return noun and verb of every row; a pair that two would share keeps more words."""
     short = {row.name: _words(row, drop=True) for row in rows}
     shared = {words for words, count in Counter(short.values()).items() if count > 1}
@@ -191,7 +204,7 @@ def _longer(name: str) -> bool:
     return bool(PREPOSITIONS & {*name.split("_")})
 
 
-def _words(row: Row, drop: bool) -> tuple[str, str]:
+def _words(row: CommandRow, drop: bool) -> tuple[str, str]:
     """Return noun and verb; without `drop`, with the `get` and the preposition of the name."""
     own = [word.lower() for word in re.findall(r"[A-Z][a-z0-9]*", row.aggregate.name)]
     if row.name in TOP:
@@ -246,23 +259,17 @@ def _refers_to(name: str) -> str | None:
     return kinds[max(fits, key=len)] if fits else None
 
 
-def identifier(name: str) -> str:
-    """Return a name that Python accepts: `from_` for `from`."""
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
 # --- answers ---
 
 
-def _said(row: Row) -> str | None:
+def _said(row: CommandRow) -> str | None:
     """Return what a command did, in the words of its event: `RunHeld` is `held`."""
     if isinstance(row, Question):
         return None
     if row.name in SAID:
         return SAID[row.name]
-    events = [m for m in _members(get_type_hints(row.rule)["return"]) if issubclass(m, Event)]
-    own = row.aggregate.name
-    said = [_sentence(e.__name__.removeprefix(own)) for e in events if e.__name__.startswith(own)]
+    own, names = row.aggregate.name, [event.__name__ for event in events_of(row)]
+    said = [_sentence(each.removeprefix(own)) for each in names if each.startswith(own)]
     if len(said) <= 1:
         return said[0] if said else None
     best = max(said, key=lambda words: _likeness(words, row.name))
@@ -280,22 +287,13 @@ def _likeness(said: str, name: str) -> int:
     return sum(len([*letters]) for letters in same)
 
 
-def _members(hint: Any) -> Iterator[type[Any]]:
-    hint = getattr(hint, "__value__", hint)
-    for member in get_args(hint) or (hint,):
-        if get_args(member) or hasattr(member, "__value__"):
-            yield from _members(member)
-        elif isinstance(member, type):
-            yield member
-
-
-def _follows(row: Row) -> bool:
+def _follows(row: CommandRow) -> bool:
     """Return whether an operation begins a conduct, which `--follow` can show."""
     reply = reply_of(row) if isinstance(row, Operation) else None
     return reply is not None and issubclass(reply, Accepted) and hasattr(reply, "conduct_id")
 
 
-def _has_whole_ids(row: Row) -> bool:
+def _has_whole_ids(row: CommandRow) -> bool:
     """Return whether a list is of things that no search finds by the end of their id."""
     if isinstance(row, Operation) or row.name in TOP:
         return False
@@ -305,7 +303,7 @@ def _has_whole_ids(row: Row) -> bool:
     return isinstance(source, Entries | Listed)
 
 
-def _columns(row: Row, schemas: ApiSchemas) -> list[str]:
+def _columns(row: CommandRow, schemas: ApiSchemas) -> list[str]:
     """Return the columns of a list: the id, what it is called, its states, and a time."""
     if isinstance(row, Operation):
         return []

@@ -27,12 +27,12 @@ class Do(Protocol):
         ...
 
 
-type Example = Callable[[Do], Awaitable[dict[str, Any]]]
+type CallExample = Callable[[Do], Awaitable[dict[str, Any]]]
 """Makes the world ready for a call, and gives back the arguments of that call."""
 type Make = Callable[[Do], Awaitable[Any]]
 
 
-def given(**parts: Make | str | list[str]) -> Example:
+def given(**parts: Make | str | list[str]) -> CallExample:
     """Arguments of which some, those that are functions, are made first."""
 
     async def example(do: Do) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def given(**parts: Make | str | list[str]) -> Example:
     return example
 
 
-def made(command: str, example: Example, id_field: str) -> Make:
+def made(command: str, example: CallExample, id_field: str) -> Make:
     """What a command creates by its example, as its id."""
 
     async def make(do: Do) -> Any:
@@ -53,7 +53,7 @@ def made(command: str, example: Example, id_field: str) -> Make:
     return make
 
 
-def changed(command: str, example: Example, id_field: str) -> Make:
+def changed(command: str, example: CallExample, id_field: str) -> Make:
     """What a command changes by its example, as its id."""
 
     async def make(do: Do) -> Any:
