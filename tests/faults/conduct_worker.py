@@ -119,7 +119,7 @@ async def run() -> None:
             break
         except (Exception, SystemExit):  # The database may be down.
             await asyncio.sleep(0.2)
-    loop = wiring.conductor(deployment.core(service), settings)
+    loop = wiring.conductor(deployment.core(service), settings, ChannelSimulator())
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
     await deployment.supervisor.run([loop])

@@ -25,7 +25,7 @@ from typing import IO, Any
 from .cluster import await_paused
 
 ROOT = Path(__file__).parents[3]
-IMPORTED = "beamkeep.deployment.web", "beamkeep.surfaces.http.mcp", "uvicorn"
+IMPORTED = "beamkeep.deployment.web", "beamkeep.surfaces.http.mcp", "beamkeep.adapters.http_server"
 LARGEST = 2**20
 type OpenFile = IO[bytes] | int
 
