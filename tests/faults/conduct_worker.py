@@ -18,6 +18,7 @@ from beamkeep.deployment.settings import settings_of
 from beamkeep.kernel import replace
 from beamkeep.parts.conducting import walking, wiring
 from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
+from beamkeep.parts.conducting.channels.memory import ChannelSimulator
 from beamkeep.parts.conducting.conduct.known import Known
 from beamkeep.parts.conducting.conduct.walking import Action, Start, next_action
 from beamkeep.parts.conducting.effects import Effects, StepRun
