@@ -274,11 +274,11 @@ SLICES = (
         *("waiting", "dead_workers", "broken_deployments"),
         subjects=(POSTGRES, "src/beamkeep/deployment/verbs.py"),
     ),
-    system("outside", 105, "observers", "relay", "scans", "verify_copies", "custody_plan"),
+    system("outside", 150, "observers", "relay", "scans", "verify_copies", "custody_plan"),
     system("schemathesis", 120, "schemathesis", subjects=("src/beamkeep/surfaces/",))._replace(
         marks="not timed"
     ),
-    Suite("devices-channels", 30, ("tests/devices",), left_out=("tests/devices/compute",)),
+    Suite("devices-channels", 75, ("tests/devices",), left_out=("tests/devices/compute",)),
     Suite("devices-compute", 40, ("tests/devices/compute",), subjects=(CONDUCTING,)),
     Suite("extras-libraries", 80, EXTRAS, subjects=("requirements/",)),
     Suite(
