@@ -29,10 +29,7 @@ export function DryRun({ answer, at }: { answer: DryRunAnswer; at: number }) {
         )}
         {answer.events.map(({ event_type, payload }, index) => (
           <Fragment key={`${event_type} ${index}`}>
-            <div className="pair">
-              <dt>{answer.would_propose ? "Proposes" : "Writes"}</dt>
-              <dd>{event_type}</dd>
-            </div>
+            <Pair label={answer.would_propose ? "Proposes" : "Writes"}>{event_type}</Pair>
             {Object.entries(payload ?? {})
               .filter(([field, value]) => isShown(field, value))
               .map(([field, value]) => (
