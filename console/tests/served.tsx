@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /** What the service answers: JSON, a response, or an error of the network. */
-type Reply = object | Response | Error;
+type Reply = Record<string, unknown> | Response | Error;
 export type Answers = Record<string, Reply | ((call: Call) => Reply)>;
 
 /** Who is signed in, with these commands. */
