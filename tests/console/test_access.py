@@ -91,7 +91,7 @@ def test_a_screen_is_read_at_the_surface_of_the_beamline_alone(visit: Visits, be
     assert {each.headers.get("x-surface-id") for each in read} == {beamline.ids["console"]}
 
 
-def test_whoever_signs_out_is_signed_out_at_the_identity_provider_too(
+def test_signing_out_ends_the_session_at_the_identity_provider_too(
     visit: Visits, people: PeopleProvider
 ):
     tab = visit("ada")

@@ -260,7 +260,7 @@ def test_two_tabs_have_one_connection_to_the_feed(
     soon(second.page, lambda: gate.feeds == 1)
 
 
-def test_a_first_answer_that_was_overtaken_by_an_event_is_not_kept(
+def test_a_first_answer_that_was_overtaken_by_an_event_is_not_shown(
     visit: Visits, beamline: Beamline, run: Mapping[str, str]
 ):
     tab, overtaken = visit("olga", "/access"), list[tuple[Route, APIResponse]]()
@@ -298,7 +298,7 @@ def tokens_of(tab: Visit, path: str) -> list[str]:
     return list(dict.fromkeys(each.headers["authorization"] for each in asked))
 
 
-def test_a_token_is_renewed_once_and_the_page_goes_on_without_a_reload(
+def test_a_token_is_renewed_once_and_the_page_continues_without_a_reload(
     short_lived: Visit, beamline: Beamline, run: Mapping[str, str]
 ):
     tab, hold = short_lived, f"/runs/{run['run_id']}/hold"
@@ -318,7 +318,7 @@ def renewals(tab: Visit) -> list[Request]:
 
 
 @pytest.mark.faults
-def test_the_feed_goes_on_with_the_token_that_was_renewed(
+def test_the_feed_continues_with_the_token_that_was_renewed(
     short_lived: Visit, beamline: Beamline, run: Mapping[str, str]
 ):
     tab = short_lived

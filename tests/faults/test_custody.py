@@ -161,7 +161,7 @@ async def below_their_rule(service: Service) -> list[CustodyOfDataset]:
         each
         for each in await custodies_of(ids, session)
         if each.dataset.status is not DatasetStatus.DISCARDED
-        if each.short([copy for copy in each.copies if copy.is_kept])
+        if each.short([copy for copy in each.copies if copy.is_present])
     ]
 
 

@@ -28,7 +28,7 @@ from beamkeep_client.http import ServiceError
 from beamkeep_client.shared.checksums import check_file
 from beamkeep_client.synchronous.http import HttpClient
 from beamkeep_client.tools.custody import (
-    KeptError,
+    RetainedError,
     UnusablePlanError,
     let_go,
     pages_of,
@@ -181,7 +181,7 @@ class World:
         (kind,) = self.draw.choices([*KINDS], [*KINDS.values()])
         try:
             getattr(self, kind)()
-        except (ServiceError, KeptError, UnusablePlanError) as refused:
+        except (ServiceError, RetainedError, UnusablePlanError) as refused:
             kind = f"{kind} refused"
             if isinstance(refused, ServiceError) and refused.status not in {400, 404, 409}:
                 raise
@@ -298,7 +298,7 @@ class World:
         for copy in plan.copies:
             try:
                 files = let_go(self.client, copy, "Full")
-            except KeptError:
+            except RetainedError:
                 continue
             self.printed.append(Printed(tuple(files), self.now))
             self.done["discarded"] += 1
@@ -441,7 +441,7 @@ def every_address_counts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(custody, "files_of", files_of)
 
     def rest_of(copy: Copy, copies: Any) -> list[Copy]:
-        return [it for it in copies if it.is_kept and it.distribution_id != copy.distribution_id]
+        return [it for it in copies if it.is_present and it.distribution_id != copy.distribution_id]
 
     for module in (custody, judging):
         patch.setattr(module, "rest_of", rest_of)

@@ -374,7 +374,7 @@ async def test_a_long_life_gives_no_false_alarm(cluster: Cluster, tmp_path: Path
         goes_on = await Anchoring([key], ORIGIN, "Dump", False).anchor(store, Tree.EVENTS)
         copy.ask(WRITE_EVENT, 3)
         await follow(store, key)
-        alarms += "It goes on." not in goes_on
+        alarms += "It continues." not in goes_on
         assert (await store.state(Tree.EVENTS)).number == 1
     alarms += await alarmed(copy, life.key)
     figures = {"events": visits * EVENTS_OF_A_VISIT, "kills": life.kills, "false_alarms": alarms}

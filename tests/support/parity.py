@@ -235,7 +235,7 @@ def first_of_its_own(row: CallRow) -> type[Refusal] | None:
 async def the_first_refusal_of_its_own_is_given(row: CallRow, stage: CallStage) -> None:
     first = first_of_its_own(row)
     assert first
-    arguments = await stage.example(row, anew=True)
+    arguments = await stage.example(row, fresh=True)
     if row.name in SPOILED:
         for name, spoiled in SPOILED[row.name].items():
             match spoiled:

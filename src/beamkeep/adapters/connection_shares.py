@@ -35,7 +35,7 @@ class TrustedProxies:
         """Return who called the first of the trusted proxies that a request came through."""
         values = b",".join([value for name, value in headers if name == b"x-forwarded-for"])
         hosts = [host.strip() for host in values.decode("latin-1").split(",") if host.strip()]
-        # Whoever calls may put something before what the proxies add.
+        # A caller may put something before what the proxies add.
         return next((host for host in reversed(hosts) if host not in self), next(iter(hosts), None))
 
 

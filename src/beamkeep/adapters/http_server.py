@@ -212,7 +212,7 @@ class HttpConnection(asyncio.Protocol):
         )
 
     def resume_writing(self) -> None:
-        """Let the application go on writing."""
+        """Let the application continue to write."""
         self.is_unread = False
         if self._unread_timer:
             self._unread_timer.cancel()

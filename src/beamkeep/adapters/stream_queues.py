@@ -9,7 +9,7 @@ from beamkeep.runtime.store import MovedError, Stream
 CONTENTION_SECONDS = 1.0
 """A stream is contended for so long after a command last lost or waited there."""
 WAIT_TIMEOUT = 5.0
-"""A command that has waited so long goes on without a turn, and may lose a conflict."""
+"""A command that has waited so long continues without a turn, and may lose a conflict."""
 
 type ProcessLock = Callable[[str], AbstractAsyncContextManager[bool]]
 """Locks a name against other processes, and yields whether it had to wait for one of them."""

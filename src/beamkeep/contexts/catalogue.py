@@ -43,7 +43,7 @@ HOUSE = (
     agent, directory, board, exchange, proposal,
 )
 # fmt: on
-IN_PERSON = (
+NEVER_PROPOSED = (
     *access.OPERATIONS,
     *trust.OPERATIONS,
     *federation.GIVES_KEYS,
@@ -72,8 +72,8 @@ def installed() -> dict[str, Context]:
         try:
             loaded = point.load()
         except Exception as error:
-            told = f"{point.name}: {point.value} cannot be loaded: {error}"
-            raise FaultyDeclarationsError([told]) from error
+            detail = f"{point.name}: {point.value} cannot be loaded: {error}"
+            raise FaultyDeclarationsError([detail]) from error
         if not isinstance(loaded, Context):
             raise FaultyDeclarationsError([f"{point.name}: {point.value} is not a Context."])
         found[point.name] = loaded
@@ -92,7 +92,7 @@ def catalogue_of(site: Mapping[str, Context]) -> Catalogue:
     return Catalogue(
         [row for context in contexts for row in context.operations],
         [row for context in contexts for row in context.questions],
-        IN_PERSON,
+        NEVER_PROPOSED,
     )
 
 

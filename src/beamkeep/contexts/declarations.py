@@ -245,8 +245,8 @@ def _undeclared(row: Operation) -> Iterator[str]:
     rows = {event: each[event][2] for event in _events_of(row) for each in moves if event in each}
     if declared.isdisjoint(rows.values()):
         for event, refusal in rows.items():
-            told = f"{refusal.__name__}, with which an axis refuses {event.__name__}"
-            yield f"{row.name}: it does not declare {told}."
+            refused = f"{refusal.__name__}, with which an axis refuses {event.__name__}"
+            yield f"{row.name}: it does not declare {refused}."
 
 
 def _of_command(row: Operation) -> Iterator[str]:

@@ -265,7 +265,7 @@ class CoreSettings(DatabaseSettings):
             if outer := next((it for it in self.data_owners if it in each.parents), None):
                 raise ValueError(
                     f"DATA_OWNERS: {each} lies in {outer}, so it would have two kinds of owners."
-                    " Name directories that lie beside each other."
+                    " Name directories that lie next to each other."
                 )
         return self
 

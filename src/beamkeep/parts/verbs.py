@@ -61,7 +61,7 @@ def run_on_database[T](work: Coroutine[Any, Any, T]) -> T:
 
     from beamkeep.runtime.store import StoreUnavailableError
 
-    told = "The record was not read to its end"
+    unread = "The record was not read to its end"
     try:
         return carry_out(work)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, StoreUnavailableError) as error:
@@ -69,12 +69,12 @@ def run_on_database[T](work: Coroutine[Any, Any, T]) -> T:
         if str(getattr(error, "sqlstate", "")).startswith("42"):
             # A table is missing, or the role may not read it.
             remedy = "Run `beamkeep migrate`, and log in as bk_reader or bk_app."
-        click.echo(f"{told}: {error}. {remedy}", err=True)
+        click.echo(f"{unread}: {error}. {remedy}", err=True)
     except OSError as error:
         remedy = "See that the database runs and answers, and that the files can be read."
-        click.echo(f"{told}: {error}. {remedy}", err=True)
+        click.echo(f"{unread}: {error}. {remedy}", err=True)
     except msgspec.MsgspecError as error:
-        click.echo(f"{told}: a file or a row cannot be read: {error}.", err=True)
+        click.echo(f"{unread}: a file or a row cannot be read: {error}.", err=True)
     sys.exit(BROKEN)
 
 

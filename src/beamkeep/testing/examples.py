@@ -23,7 +23,7 @@ class Do(Protocol):
         ...
 
     async def facility(self, code: str) -> str:
-        """Return the id of a facility, whoever may see it."""
+        """Return the id of a facility, for any caller."""
         ...
 
 

@@ -48,8 +48,8 @@ class CallStage(Protocol):
         """Make a call that must succeed, as the administrator."""
         ...
 
-    async def example(self, row: CallRow, anew: bool = False) -> dict[str, Any]:
-        """Return arguments that would succeed; `anew` if the state of the object counts."""
+    async def example(self, row: CallRow, fresh: bool = False) -> dict[str, Any]:
+        """Return arguments that would succeed; `fresh` if the state of the object counts."""
         ...
 
     def written(self) -> str:
@@ -63,7 +63,7 @@ type Property = Callable[[CallRow, CallStage], Awaitable[None]]
 async def refused_alike(
     both: tuple[As, As], name: str, arguments: Mapping[str, Any], **options: Any
 ) -> SurfaceAnswer:
-    """Return the refusal, which is the same on both; a denied call is told its own surface."""
+    """Return the refusal, which is the same on both; a denied call names its own surface."""
     rest, mcp = [await each.send(name, arguments, **options) for each in both]
     assert rest.status >= 400
     here, there = (f"Surface: {by.calling.kind}." for by in both)
@@ -97,7 +97,7 @@ async def a_request_of_the_wrong_shape_is_refused(row: CallRow, stage: CallStage
 
 async def a_change_of_another_version_is_refused(row: CallRow, stage: CallStage) -> None:
     """Require 412 for a change of a version that the object does not have."""
-    arguments = await stage.example(row, anew=True)
+    arguments = await stage.example(row, fresh=True)
     refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments, if_match=1000)
     assert (refused.status, refused.body["code"]) == (412, "PreconditionFailedError")
 
@@ -119,7 +119,7 @@ async def a_success_has_the_same_shape(row: CallRow, stage: CallStage) -> None:
     """Require answers of the same shape on both surfaces."""
     answers: list[SurfaceAnswer] = []
     for surface in (stage.rest, stage.mcp):
-        arguments = await stage.example(row, anew=True)
+        arguments = await stage.example(row, fresh=True)
         if isinstance(row, Question) and issubclass(row.query, Fresh):
             fresh = {**arguments, "min_token": stage.written()}
             answers.append(await surface.once_fresh(row.name, fresh))
@@ -135,7 +135,7 @@ async def a_success_has_the_same_shape(row: CallRow, stage: CallStage) -> None:
 
 async def a_dry_run_answers_the_same_events(row: CallRow, stage: CallStage) -> None:
     """Require the same events of a dry run on both surfaces."""
-    arguments = await stage.example(row, anew=True)
+    arguments = await stage.example(row, fresh=True)
     rest, mcp = [
         await surface.send(row.name, arguments, dry_run=True) for surface in (stage.rest, stage.mcp)
     ]

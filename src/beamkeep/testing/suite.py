@@ -48,7 +48,7 @@ class MemoryStage:
         self.store, self.do, self._examples = store, do, examples
         self.outside: Sequence[str] = ()
 
-    async def example(self, row: CallRow, anew: bool = False) -> dict[str, Any]:
+    async def example(self, row: CallRow, fresh: bool = False) -> dict[str, Any]:
         """Return arguments that would succeed."""
         return await self._examples[row.name](self.do)
 

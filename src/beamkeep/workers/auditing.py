@@ -1,4 +1,4 @@
-"""The comparison of rows written beside the streams with the events they are derived from."""
+"""The comparison of rows written next to the streams with the events they are derived from."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
@@ -150,12 +150,12 @@ def _edges(
 
 
 class SubscriptionOfRow(Record):
-    """Of a row beside a subscription, all that the events of the subscription determine."""
+    """Of a row of a subscription, all that the events of the subscription determine."""
 
     subscription_id: UUID
 
 
-def _beside_subscriptions(
+def _of_subscriptions(
     of: Table[Any], rows_of: Callable[[Subscription], Iterable[object] | None]
 ) -> DerivedTable:
     # Neither secrets nor answers of receivers are read.
@@ -288,8 +288,8 @@ DERIVED = (
     _edges(calibration.calibrations, calibration.edges_of, ProvenanceRelation.COMPUTED_FROM),
     _claims(datasets, scan.claims_of, scan.SCANS),
     _claims(proposal.proposals, proposal.claims_of, proposal.OPEN_PROPOSAL),
-    _beside_subscriptions(SECRETS, _until_retired),
-    _beside_subscriptions(BOOKMARKS, _until_retired),
+    _of_subscriptions(SECRETS, _until_retired),
+    _of_subscriptions(BOOKMARKS, _until_retired),
     DerivedTable(
         aggregate=subscriptions,
         table=CLAIMS,
@@ -300,7 +300,7 @@ DERIVED = (
         comparable=lambda row: SubscriptionOfRow(row.holder),
     ),
     # Which deliveries there are depends on the log and on the time.
-    _beside_subscriptions(DELIVERIES, lambda _: None),
+    _of_subscriptions(DELIVERIES, lambda _: None),
 )
 
 
@@ -327,27 +327,27 @@ async def differences(ledger: Ledger) -> AsyncGenerator[str]:
 
 async def _wrong_snapshots(ledger: Ledger) -> AsyncGenerator[str]:
     """Fold every stream that has a snapshot again, and compare the states."""
-    async for kept in ledger.snapshots(FOLDS):
-        (name, id), version = kept.stream, kept.snapshot.version
+    async for stored in ledger.snapshots(FOLDS):
+        (name, id), version = stored.stream, stored.snapshot.version
         of = CATALOGUE.aggregates.get(name)
-        told = f"The snapshot of {name} {id} at version {version}"
+        text = f"The snapshot of {name} {id} at version {version}"
         if of is None:
-            yield f"{told} is of an unknown type."
+            yield f"{text} is of an unknown type."
             continue
         state, folded = None, 0
         try:
-            async for event in ledger.stream(kept.stream, version):
+            async for event in ledger.stream(stored.stream, version):
                 state, folded = CODEC.fold(of, [event], state, folded), folded + 1
         except Exception as broken:
             # One broken stream must not hide the snapshots of the others.
             yield f"The stream {name} {id} cannot be read: {type(broken).__name__}: {broken}."
             continue
         if folded < version:
-            yield f"{told} is forged: the stream has {folded} events. Delete the snapshot."
-        elif CODEC.snapshot(state, version).state != kept.snapshot.state:
-            yield f"{told} is not what the events say. Delete the snapshot."
-        elif kept.owner_id != kept.first_principal_id:
-            yield f"{told} has owner {kept.owner_id}, who did not begin the stream."
+            yield f"{text} is forged: the stream has {folded} events. Delete the snapshot."
+        elif CODEC.snapshot(state, version).state != stored.snapshot.state:
+            yield f"{text} is not what the events say. Delete the snapshot."
+        elif stored.owner_id != stored.first_principal_id:
+            yield f"{text} has owner {stored.owner_id}, who did not begin the stream."
 
 
 async def _agent_claims(ledger: Ledger) -> AsyncGenerator[str]:

@@ -91,8 +91,8 @@ def silent_workers(ages: Mapping[str, float], remedy: str) -> str | None:
         return None
     if len(silent) < len(ages):
         named = ", ".join(f"{name} ({_duration(age)})" for name, age in silent.items())
-        told = f"Workers have not finished a turn for too long: {named}"
-        return f"{told}. Look for errors in the log of the worker. {remedy}"
+        text = f"Workers have not finished a turn for too long: {named}"
+        return f"{text}. Look for errors in the log of the worker. {remedy}"
     if min(silent.values()) == inf:
         return f"No worker has ever run, so lists are not updated. {remedy}"
     since = _duration(min(abs(age) for age in silent.values()))

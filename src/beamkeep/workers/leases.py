@@ -23,7 +23,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 CONDUCT = "conduct"
 LOOK_EVERY = 1.0
 LONGEST_LAST_STEP = 20.0
-"""Seconds that a step gets to end when its worker is told to stop."""
+"""Seconds that a step gets to end when its worker is asked to stop."""
 
 
 LONGEST_RETRY_AFTER = 3600.0
@@ -45,7 +45,7 @@ class LeaseTimes(Record):
 
 
 def boot_time() -> float:
-    """Return a clock that goes on while the machine or the process is suspended."""
+    """Return a clock that continues while the machine or the process is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

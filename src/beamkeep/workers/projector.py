@@ -111,7 +111,7 @@ class Projections(Protocol):
         ...
 
     async def outdated(self, declared: Mapping[str, int]) -> Sequence[Generation]:
-        """Return the live generations from which the directory's entries are to be made anew.
+        """Return the live generations from which the directory's entries are to be rebuilt.
 
         `declared` has the version of each list's entries.
         """
@@ -146,7 +146,7 @@ class Projector:
         self._types = {view.name: view.aggregate.name for view in views}
         self._declared = {view.name: view.directory.version for view in views if view.directory}
         self._remaking: dict[Generation, UUID] = {}
-        """The generations whose entries are being made anew, and the last id that was."""
+        """The generations whose entries are being rebuilt, and the last id that was."""
         self._tail, self._projections = tail, projections
         self._page, self._bounds = page, bounds
         self._batches: dict[int, list[_Batch]] = {}
@@ -192,7 +192,7 @@ class Projector:
         self._remaking = {each: self._remaking.get(each, UUID(int=0)) for each in found}
 
     async def remake(self) -> bool:
-        """Make the next entries of the directory anew, and return whether there may be more."""
+        """Rebuild the next entries of the directory, and return whether there may be more."""
         if not self._remaking:
             return False
         generation, after = next(iter(self._remaking.items()))

@@ -11,7 +11,7 @@ from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, Stream
 
 AT_ONCE = 100
-KEPT_DAYS = 7
+STORED_DAYS = 7
 """Processes of an older version may use their own snapshots for so many days."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -34,7 +34,7 @@ class SnapshotKeeper:
                 if name in self._aggregates:
                     await self._refold(name, id)
             after = found[-1]
-        await self._store.drop_snapshots(self._folds, KEPT_DAYS)
+        await self._store.drop_snapshots(self._folds, STORED_DAYS)
 
     async def _refold(self, name: str, id: UUID) -> None:
         session = self._sessions()
@@ -44,6 +44,6 @@ class SnapshotKeeper:
             # One broken stream must not keep the others from their snapshots.
             log.exception("a stream could not be folded", stream_type=name, stream_id=str(id))
         else:
-            kept = session.snapshot((name, id))
-            if kept.snapshot.version >= self._aggregates[name].snapshots_from:
-                await self._store.keep_snapshots([kept])
+            stored = session.snapshot((name, id))
+            if stored.snapshot.version >= self._aggregates[name].snapshots_from:
+                await self._store.keep_snapshots([stored])

@@ -1,4 +1,4 @@
-"""Supervision: loops that run by name until they are stopped, and go on after they fail."""
+"""Supervision: loops that run by name until they are stopped, and continue after they fail."""
 
 import asyncio
 import time
@@ -54,7 +54,7 @@ class Loop(Record):
 
 
 class Supervisor:
-    """Runs loops until it is stopped; a loop that fails waits a little and goes on."""
+    """Runs loops until it is stopped; a loop that fails waits a little and continues."""
 
     def __init__(self, telemetry: Telemetry, clock: Callable[[], float] = time.monotonic) -> None:
         self._telemetry, self._clock = telemetry, clock
@@ -144,7 +144,7 @@ class _Held:
         try:
             held = await self._lease()
         finally:
-            # A process that does not know whether it holds the lease must not go on.
+            # A process that does not know whether it holds the lease must not continue.
             if not held:
                 await self._cancel()
         if self._task and self._task.done():

@@ -194,7 +194,7 @@ async def test_a_log_that_lost_nothing_continues(following: Following):
     before = await following.last(Tree.EVENTS)
     said = await following.anchor("Moved to another cluster")
     assert said == (
-        f"The tree of events is the one that was signed, up to size {before.size}. It goes on."
+        f"The tree of events is the one that was signed, up to size {before.size}. It continues."
     )
     following.database.ask(WRITE_EVENT, 1)
     await following.caught_up()
@@ -266,7 +266,7 @@ async def test_a_dump_into_another_database_has_the_same_leaves(following: Follo
     assert await faults(following, notes, copy) == []
     restored = Following(copy, following.key_file)
     assert await restored.store.rewritten() != []
-    assert "It goes on." in await restored.anchor("Dump")
+    assert "It continues." in await restored.anchor("Dump")
     assert await restored.store.rewritten() == []
     await restored.close()
 

@@ -109,7 +109,7 @@ def test_what_happens_is_printed_until_the_service_ends_it():
     assert service.asked[0].headers["accept"] == "text/event-stream"
 
 
-def test_a_stream_that_was_lost_goes_on_after_the_last_id():
+def test_a_stream_that_was_lost_continues_after_the_last_id():
     service = Scripted(
         stream(sent("event", event(1), "c1"), sent("beat", {}, "c2")),
         httpx2.ConnectError("refused"),

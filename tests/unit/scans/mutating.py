@@ -27,7 +27,7 @@ import msgspec
 import numpy as np
 
 from beamkeep.parts.scans.child import Channel, rehearse, serve
-from beamkeep.parts.scans.reading import MOST_ANSWERED, SECONDS, FoundScan, Told
+from beamkeep.parts.scans.reading import MOST_ANSWERED, SECONDS, FoundScan, ScanAnswer
 from beamkeep.testing.seeds import dice
 
 from . import files
@@ -177,8 +177,8 @@ def _converse(
     return ("refused" if told.refused else "being written"), None
 
 
-def _told(line: bytes) -> Told:
-    return msgspec.json.decode(line, type=Told)
+def _told(line: bytes) -> ScanAnswer:
+    return msgspec.json.decode(line, type=ScanAnswer)
 
 
 def _lines(answers: int) -> Iterator[bytes]:

@@ -1503,7 +1503,7 @@ class AsyncFacilityVerbs(AsyncVerbs):
         Args:
             names: Answer as `names` also the names of the objects in the answer, by id.
             cursor: The `next_cursor` of the page before.
-            tree: Only checkpoints of the events, or of the rows beside them.
+            tree: Only checkpoints of the events, or of the rows next to them.
             since: Only checkpoints signed at this time or later.
         """
         return self._calls.pages(
@@ -6228,7 +6228,7 @@ class AsyncRunVerbs(AsyncVerbs):
         Args:
             target: The run: its name, its id or the end of its id.
             decided_by_decision: The recorded decision that led to this command.
-            acknowledgement: Why to go on if a start gate fails.
+            acknowledgement: Why to continue if a start gate fails.
             dry_run: Check the command and write nothing.
             note: Propose the command instead, and say this to the approver.
             idempotency_key: A repeat with the same key has no further effect.
@@ -6502,7 +6502,7 @@ class AsyncProcedureVerbs(AsyncVerbs):
         idempotency_key: str | None = None,
         if_match: int | None = None,
     ) -> Changed:
-        """Resume a held procedure by hand; a continuing conduct goes on with its steps instead.
+        """Resume a held procedure by hand; a continuing conduct continues with its steps instead.
 
         Args:
             target: The procedure: its name, its id or the end of its id.
@@ -6915,7 +6915,7 @@ class AsyncProcedureVerbs(AsyncVerbs):
             skip_step_indexes: The steps to leave out.
             abandon: Execute no further step, walk the closing steps, and abort the
                 procedure.
-            from_step_index: The step to go on with (default: the first step that is not
+            from_step_index: The step to continue with (default: the first step that is not
                 finished).
             dry_run: Check the command and write nothing.
             note: Propose the command instead, and say this to the approver.
@@ -8363,7 +8363,7 @@ class AsyncAttestationVerbs(AsyncVerbs):
             created_after: Only objects created at this time or later.
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
-            verified_by: Who read the bytes: our checker, a client beside them, or the
+            verified_by: Who read the bytes: our checker, a client next to them, or the
                 service that carried them.
         """
         return self._calls.pages(
@@ -10804,7 +10804,7 @@ class AsyncEvents(AsyncVerbs):
             stream_types: Only events of these kinds of objects, such as `Run`.
             stream_ids: Only events of these objects.
             facility_code: Only events of objects that are in this facility now. They are
-                told a moment later.
+                published a moment later.
             principal_id: Only events that this principal caused.
             command_name: Only events of this command, such as `hold_run`.
             since: Only events recorded at this time or later.
@@ -10839,7 +10839,7 @@ class AsyncEvents(AsyncVerbs):
             stream_types: Only events of these kinds of objects, such as `Run`.
             stream_ids: Only events of these objects.
             facility_code: Only events of objects that are in this facility now. They are
-                told a moment later.
+                published a moment later.
             principal_id: Only events that this principal caused.
             command_name: Only events of this command, such as `hold_run`.
             since: Only events recorded at this time or later.

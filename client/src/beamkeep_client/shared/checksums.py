@@ -21,7 +21,7 @@ BELOW = READING | getattr(os, "O_NOFOLLOW", 0)
 DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 
 type Pace = Callable[[int], None]
-"""Told of every block that was read; may wait, and may raise to end the reading."""
+"""Called with the size of every block that was read; may wait, and may raise to end the reading."""
 
 
 class ChangedWhileReadError(OSError):

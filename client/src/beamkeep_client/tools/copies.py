@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MISMATCHED, UNREAD = 3, 4
 PAGE = 100
 READABLE = {"POSIX", "NFS"}
-KEPT = ("Registered", "Verified", "Stale")
+STAYING = ("Registered", "Verified", "Stale")
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)B?(?:/s)?")
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 DRAW_EVERY = 0.2
@@ -386,4 +386,4 @@ def bar(read: int, total: int, seconds: float, copies: str) -> str:
 
 def _copies(client: HttpClient, filters: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     given = {name: value for name, value in filters.items() if value}
-    return client.rows("/distributions", {"status": KEPT, "limit": PAGE, **given})
+    return client.rows("/distributions", {"status": STAYING, "limit": PAGE, **given})

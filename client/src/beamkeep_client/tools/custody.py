@@ -33,7 +33,7 @@ from .copies import Verifying, due_copy
 from .naming import object_id, printed_failures
 
 PAGE, FORMAT = 10_000, 2
-KEPT = 3
+STAYING = 3
 REPORT = "/datasets/custody/report"
 MARKER = ".beamkeep-storage"
 """The file in the directory of a storage that has the id of the storage."""
@@ -194,19 +194,19 @@ def _discard() -> click.Command:
         with printed_failures(*FAILURES):
             client = connect(click.get_current_context())
             plan = read_plan(file, client.url)
-            end, kept = "\0" if null else "\n", 0
+            end, staying = "\0" if null else "\n", 0
             for copy in plan.copies:
                 require_valid(plan, service_time(client, plan.filters))
                 try:
                     files = let_go(client, copy, reason)
-                except KeptError as error:
+                except RetainedError as error:
                     click.echo(printable(f"kept: {copy.uri}: {error}"), err=True)
-                    kept += 1
+                    staying += 1
                 else:
                     for path in files:
                         click.echo(f"{path}{end}", nl=False)
-        if kept:
-            stop(f"{kept} of {copies_of(len(plan.copies))} stay.", KEPT)
+        if staying:
+            stop(f"{staying} of {copies_of(len(plan.copies))} stay.", STAYING)
 
     params: list[click.Parameter] = [
         _plan_file(),
@@ -239,7 +239,7 @@ def _removed() -> click.Command:
         if unsure:
             why = f"no {MARKER} above it names its storage, so the storage may not be mounted"
             ways = "beamkeep custody mark-storage STORAGE DIRECTORY"
-            stop(f"Nothing recorded of {copies_of(unsure)}: {why}. Next: {ways}", KEPT)
+            stop(f"Nothing recorded of {copies_of(unsure)}: {why}. Next: {ways}", STAYING)
 
     text = (
         "Record that files of a plan were deleted: those that this host does not see any more,"
@@ -341,19 +341,19 @@ def is_mounted(path: str, supply_id: str | None) -> bool:
     return False
 
 
-class KeptError(Exception):
+class RetainedError(Exception):
     """A copy of a plan that is not deleted, and why."""
 
 
 def let_go(client: HttpClient, copy: PlannedCopy, reason: str) -> Sequence[str]:
-    """Discard one copy, and return its files on this host; raise KeptError when it stays."""
+    """Discard one copy, and return its files on this host; raise RetainedError when it stays."""
     path = local_path(copy.uri)
     if path is None and urlsplit(copy.uri).scheme == "file":
-        raise KeptError(f"It is on host {urlsplit(copy.uri).netloc}. Run the plan there.")
+        raise RetainedError(f"It is on host {urlsplit(copy.uri).netloc}. Run the plan there.")
     files = _files_of(client, copy, path) if path else [copy.uri]
     for each in files if path else ():
         if os.path.realpath(each) != os.path.normpath(each):
-            raise KeptError(f"A link leads to {os.path.realpath(each)}.")
+            raise RetainedError(f"A link leads to {os.path.realpath(each)}.")
     if path and not copy.uri.endswith("/"):
         _require_checked_file(client, copy, path)
     try:
@@ -368,7 +368,7 @@ def let_go(client: HttpClient, copy: PlannedCopy, reason: str) -> Sequence[str]:
         if error.status is None:
             raise
         if error.code != "DistributionCannotDiscardError":
-            raise KeptError(error.detail) from None
+            raise RetainedError(error.detail) from None
         text = f"already discarded: {copy.uri}. The reason of then stays."
         click.echo(printable(text), err=True)
     # A copy that was registered meanwhile may have bytes of this one, or it was restored.
@@ -376,23 +376,23 @@ def let_go(client: HttpClient, copy: PlannedCopy, reason: str) -> Sequence[str]:
     answer = client.request("GET", REPORT, params=asked, attempts=ATTEMPTS)
     lines = answer.json()["items"]
     if not lines or lines[0]["verdict"] != "Discarded":
-        raise KeptError(lines[0]["why"] if lines else "Its bytes are gone already.")
+        raise RetainedError(lines[0]["why"] if lines else "Its bytes are gone already.")
     return files
 
 
 def _require_checked_file(client: HttpClient, copy: PlannedCopy, path: str) -> None:
-    """Raise KeptError when another file is at the path than the one that a check has read."""
+    """Raise RetainedError when another file is at the path than the one that a check has read."""
     try:
         here = identity_of(os.stat(path, follow_symlinks=False))
     except FileNotFoundError:
         return
     checked = _distribution(client, copy.distribution_id)["file"]
     if checked is not None and FileOnHost(**checked)[:3] != here[:3]:
-        raise KeptError("Another file is there than the one that was checked. Check it again.")
+        raise RetainedError("Another file is there than the one that was checked. Check it again.")
 
 
 def _files_of(client: HttpClient, copy: PlannedCopy, path: str) -> Sequence[str]:
-    """Return the files of a copy; raise KeptError for a directory with other files, too."""
+    """Return the files of a copy; raise RetainedError for a directory with other files, too."""
     if not copy.uri.endswith("/"):
         return [path]
     found = _distribution(client, copy.distribution_id)
@@ -402,7 +402,9 @@ def _files_of(client: HttpClient, copy: PlannedCopy, path: str) -> Sequence[str]
     dataset = client.request("GET", f"/datasets/{copy.dataset_id}", attempts=ATTEMPTS).json()
     count = dataset["file_count"]
     if files and len(files) != count:
-        raise KeptError(f"The directory has {len(files)} files; the dataset has {count or 'any'}.")
+        raise RetainedError(
+            f"The directory has {len(files)} files; the dataset has {count or 'any'}."
+        )
     return files
 
 
@@ -410,7 +412,7 @@ def _is_here(client: HttpClient, copy: PlannedCopy, path: str) -> bool:
     """Return whether this host still sees a file of a copy."""
     try:
         return any(os.path.lexists(each) for each in _files_of(client, copy, path))
-    except KeptError:
+    except RetainedError:
         return True
 
 

@@ -66,7 +66,7 @@ from beamkeep.runtime.tail import TailEvent
 from .filtering import COMPARISONS, fits
 
 
-class KeptWork(Work):
+class StoredWork(Work):
     """A row of durable work with all its columns."""
 
     created_at: datetime
@@ -104,7 +104,7 @@ def _only(grant: Grant, name: str) -> Grant:
 
 
 class MemoryStore:
-    """Keeps events and the rows beside them in dictionaries; its lists are always current."""
+    """Keeps events and the rows next to them in dictionaries; its lists are always current."""
 
     def __init__(
         self, codec: Codec, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -250,7 +250,7 @@ class MemoryStore:
 
     def holds(self, fence: Fenced) -> bool:
         """Return whether the claim holds; without an owner, whether nobody holds the work."""
-        work: KeptWork | None = self._table(WORK.name).get((fence.work_id,))
+        work: StoredWork | None = self._table(WORK.name).get((fence.work_id,))
         if work is None or work.claim != fence.claim or work.ended_at:
             return False
         is_late = work.due_at <= self.clock()
@@ -260,8 +260,8 @@ class MemoryStore:
 
     def advance(self, fence: Fenced) -> None:
         """Note that work got on, or ended."""
-        kept, key = self._table(WORK.name), (fence.work_id,)
-        kept[key] = replace(kept[key], idle_claims=0, ended_at=self.clock() if fence.ends else None)
+        rows, key = self._table(WORK.name), (fence.work_id,)
+        rows[key] = replace(rows[key], idle_claims=0, ended_at=self.clock() if fence.ends else None)
 
     def _write_events(self, append: Append) -> None:
         self.position = Position(self.position.tx + 1, self.position.position)
@@ -484,7 +484,7 @@ class MemoryStore:
                 case Insert(table, row) | Upsert(table, row):
                     rows[_key(table, row)] = self._stamped(table, row, now)
                     if table is WORK:
-                        rows[_key(table, row)] = KeptWork.of(row, created_at=now, due_at=now)
+                        rows[_key(table, row)] = StoredWork.of(row, created_at=now, due_at=now)
                 case Rows(table, added):
                     rows.update({_key(table, row): self._stamped(table, row, now) for row in added})
                 case Replace(table, row):
@@ -517,9 +517,9 @@ class MemoryStore:
         return replace(row, **{stamp: now})
 
 
-def of_stream(kept: tuple[tuple[UUID, Stream], Snapshot]) -> Stream:
+def of_stream(stored: tuple[tuple[UUID, Stream], Snapshot]) -> Stream:
     """Return the stream of a snapshot."""
-    return kept[0][1]
+    return stored[0][1]
 
 
 def _key(table: Table[Any], row: object) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from beamkeep.kernel import WORK, Fenced, Table, replace
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.workers.durable import ClaimedWork, HeldWork, WorkCounts, WorkStoppedError
 
-from .store import KeptWork, MemoryStore
+from .store import MemoryStore, StoredWork
 
 
 class MemoryWorkQueue:
@@ -126,15 +126,15 @@ class MemoryWorkQueue:
             )
         return counts
 
-    def _open(self) -> list[KeptWork]:
+    def _open(self) -> list[StoredWork]:
         rows = self._store.tables.get(WORK.name, {}).values()
         return [row for row in rows if row.ended_at is None]
 
-    def _held(self) -> Iterator[KeptWork]:
+    def _held(self) -> Iterator[StoredWork]:
         return (row for row in self._open() if row.owner and row.due_at > self._store.clock())
 
-    def _is_due(self, row: KeptWork) -> bool:
+    def _is_due(self, row: StoredWork) -> bool:
         return row.due_at <= self._store.clock() and row.idle_claims < MOST_IDLE_CLAIMS
 
-    def _keep(self, row: KeptWork) -> None:
+    def _keep(self, row: StoredWork) -> None:
         self._store.tables[WORK.name][row.work_id,] = row

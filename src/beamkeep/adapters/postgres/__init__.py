@@ -1,1 +1,1 @@
-"""PostgreSQL: the event log, the tables beside it, and the lists projected from it."""
+"""PostgreSQL: the event log, the tables next to it, and the lists projected from it."""

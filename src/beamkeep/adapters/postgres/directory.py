@@ -149,8 +149,8 @@ class PostgresDirectory:
             return Candidates((), truncated=True)
         read = await self._connections.read(*BOUNDED[how].bind(values))
         entries = [Entry(*row[1:]) for row in read if row[1] is not None]
-        kept = [each for each in entries if match.finds(each, text)]
-        return Candidates(kept, truncated=read[0][0])
+        matching = [each for each in entries if match.finds(each, text)]
+        return Candidates(matching, truncated=read[0][0])
 
     async def _in_time(self, bound: Sequence[Any]) -> Sequence[Any] | None:
         """Return the rows of a statement; None if it would take too long."""

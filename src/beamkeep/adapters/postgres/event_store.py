@@ -168,7 +168,7 @@ NO_TIMEOUTS = {"statement_timeout": "0", "lock_timeout": "0"}
 
 
 class PostgresEventStore:
-    """Keeps events in `bk.events`, and the rows written with them in the tables beside it."""
+    """Keeps events in `bk.events`, and the rows written with them in the tables next to it."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from .tables import insert_if_absent, row_values
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 MOST_AT_ONCE = 200
-NOT_KEPT = (
+NOT_STORED = (
     "The evidence of the answer could not be stored, so the question is not answered. Try again."
 )
 
@@ -60,7 +60,7 @@ class EvidenceWriter:
             log.warning("evidence not stored", rows=len(batch), why=type(error).__name__)
             for each in batch:
                 if not each.stored.done():
-                    each.stored.set_exception(StoreUnavailableError(NOT_KEPT))
+                    each.stored.set_exception(StoreUnavailableError(NOT_STORED))
         else:
             for each in batch:
                 if not each.stored.done():

@@ -22,7 +22,7 @@ SELECT worker, EXTRACT(epoch FROM clock_timestamp() - beat_at)::float8 AS age
 
 
 class PostgresHeartbeats:
-    """Keeps the heartbeats of loops in `bk.heartbeat`, beside that of the staleness watch."""
+    """Keeps the heartbeats of loops in `bk.heartbeat`, next to that of the staleness watch."""
 
     def __init__(self, connections: Connections, apart: str) -> None:
         self._connections, self._apart = connections, apart

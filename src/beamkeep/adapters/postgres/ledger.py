@@ -1,4 +1,4 @@
-"""All streams and the rows beside them in one snapshot, read page by page."""
+"""All streams and the rows next to them in one snapshot, read page by page."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ from .tables import parsed_rows, read_columns
 
 PAGE = 500
 SCOPE_COLUMNS = {"claims": "scope", "provenance_edge": "relation"}
-"""The column of a table by which rows of several aggregates are told apart."""
+"""The column of a table by which rows of several aggregates are distinguished."""
 
 # The events of all streams of one type, by stream and version.
 EVENTS = """

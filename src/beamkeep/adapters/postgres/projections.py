@@ -84,7 +84,7 @@ KEEP_ENTRIES_MADE = """
 INSERT INTO bk.directory_kinds (name, generation, declared) VALUES ($1, $2, $3)
     ON CONFLICT (name) DO UPDATE SET generation = $2, declared = $3
 """
-# The rows of a list that is created anew: its versions may be lower than those of old entries.
+# The rows of a list that is created again: its versions may be lower than those of old entries.
 FORGET_ENTRIES = (
     "DELETE FROM bk.directory WHERE kind = $1",
     "DELETE FROM bk.directory_kinds WHERE name = $1",
@@ -127,7 +127,7 @@ class PostgresProjections:
             await _replace_bookmarks(connection, shards)
 
     async def rebuild(self, view: View[Any], shards: Sequence[int]) -> int:
-        """Create a new generation of a view beside the live one, and return its number."""
+        """Create a new generation of a view next to the live one, and return its number."""
         async with self._connections.connection() as connection, connection.transaction():
             await connection.execute(LOCK_GENERATIONS, timeout=CREATE_TIMEOUT)
             found = await connection.fetch(GENERATIONS, view.name)
@@ -189,7 +189,7 @@ class PostgresProjections:
             return switched
 
     async def outdated(self, declared: Mapping[str, int]) -> Sequence[Generation]:
-        """Return the live generations from which the directory's entries are to be made anew."""
+        """Return the live generations from which the directory's entries are to be rebuilt."""
         made = {row[0]: (row[1], row[2]) for row in await self._connections.read(ENTRIES_MADE)}
         return [
             each

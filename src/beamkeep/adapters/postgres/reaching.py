@@ -85,16 +85,16 @@ async def until_reachable(url: str, tell: Callable[[str], None]) -> None:
 
     `tell` is called with the reason, once for each reason.
     """
-    pause, told = FIRST_PAUSE, ""
+    pause, logged = FIRST_PAUSE, ""
     while True:
         try:
             connection = await connected(url)
         except REFUSED as error:
             if not is_temporary(error):
                 return
-            if (reason := connection_fault(error)) != told:
+            if (reason := connection_fault(error)) != logged:
                 tell(reason)
-                told = reason
+                logged = reason
         else:
             await connection.close()
             return

@@ -243,14 +243,14 @@ async def row_faults(
         if name not in found or found[name] not in _definition(name):
             yield f"The function bk.{name} is not the one that a migration has made."
     for statement in STATEMENTS:
-        for (told,) in await connection.fetch(statement):
-            yield told
+        for (fault,) in await connection.fetch(statement):
+            yield fault
     types = {view.name: view.aggregate.name for view in views}
     for name, generation in await connection.fetch(LIVE):
         if name in types:
             listed = LISTED.format(list=name, type=types[name], generation=generation)
-            for (told,) in await connection.fetch(listed):
-                yield told
+            for (fault,) in await connection.fetch(listed):
+                yield fault
 
 
 def _definition(function: str) -> str:

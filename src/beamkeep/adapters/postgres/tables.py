@@ -1,4 +1,4 @@
-"""Rows of the tables beside the event log: the statements that read and write them."""
+"""Rows of the tables next to the event log: the statements that read and write them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

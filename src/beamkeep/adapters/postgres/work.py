@@ -191,7 +191,7 @@ class PostgresWorkQueue:
 
 
 def _boot_time() -> float:
-    """Return a clock that goes on while the machine or the process is suspended."""
+    """Return a clock that continues while the machine or the process is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

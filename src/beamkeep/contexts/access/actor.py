@@ -284,7 +284,7 @@ class UnbindActorIdentity(ActorCommand, Login): ...
 
 
 class ActorDetails(Record):
-    """The rows of an actor beside its stream, and what a command needs besides."""
+    """The rows of an actor next to its stream, and what a command needs besides."""
 
     profile: Profile | None = None
     bound_pairs: frozenset[tuple[str, str]] = frozenset()
@@ -387,8 +387,8 @@ def bind_actor_identity(
     if given.profile is None:
         raise ActorCannotBindIdentityError("The actor was forgotten; register the person again.")
     if len(given.bound_pairs) >= MOST_BINDINGS:
-        told = f"The actor has {MOST_BINDINGS} logins; unbind one first."
-        raise ActorCannotBindIdentityError(told)
+        detail = f"The actor has {MOST_BINDINGS} logins; unbind one first."
+        raise ActorCannotBindIdentityError(detail)
     own = actor.id == call.principal_id
     if actor.kind is ActorKind.SERVICE_ACCOUNT and not own:
         # The account may report what a sensor sees, which no policy says.
@@ -469,8 +469,8 @@ def login_pair(login: Login) -> tuple[str, str]:
     """Return the issuer and the subject; raise when they are too long for the key of a row."""
     # PostgreSQL limits the bytes of a key.
     if (size := len(f"{login.issuer}{login.subject}".encode())) > LOGIN_BYTES:
-        told = f"Issuer and subject have {size} bytes together; at most {LOGIN_BYTES} are allowed."
-        raise InvalidActorIdentityError(told)
+        text = f"Issuer and subject have {size} bytes together; at most {LOGIN_BYTES} are allowed."
+        raise InvalidActorIdentityError(text)
     return login.issuer, login.subject
 
 
@@ -483,8 +483,8 @@ def _require_sound(profile: Profile) -> None:
         missing = "external_id_namespace" if registry is None else "external_id"
         raise InvalidActorExternalIdError(f"{missing} is missing.")
     if registry is not None and not REGISTRY.fullmatch(registry):
-        told = f"Registry {registry} may contain only lower-case letters, digits and hyphens."
-        raise InvalidActorExternalIdError(told)
+        detail = f"Registry {registry} may contain only lower-case letters, digits and hyphens."
+        raise InvalidActorExternalIdError(detail)
 
 
 actors = Aggregate(

@@ -19,28 +19,28 @@ class ProfileTimes(Record):
 PROFILE_TIMES = Table("actor_profile", ProfileTimes, key=("actor_id",))
 
 
-class KeptProfile(Record):
+class ProfileState(Record):
     """The times of a profile; none after it was erased."""
 
     id: UUID
     times: ProfileTimes | None
 
 
-def begin(event: actor.ActorRegistered) -> KeptProfile:
+def begin(event: actor.ActorRegistered) -> ProfileState:
     at = event.occurred_at
-    return KeptProfile(event.actor_id, ProfileTimes(event.actor_id, created_at=at, updated_at=at))
+    return ProfileState(event.actor_id, ProfileTimes(event.actor_id, created_at=at, updated_at=at))
 
 
-def evolve(kept: KeptProfile, event: actor.ActorChanged) -> KeptProfile:
-    match event, kept.times:
+def evolve(state: ProfileState, event: actor.ActorChanged) -> ProfileState:
+    match event, state.times:
         case actor.ActorProfileForgotten(), _:
-            return replace(kept, times=None)
+            return replace(state, times=None)
         case actor.ActorProfileUpdated(), ProfileTimes() as times:
-            return replace(kept, times=replace(times, updated_at=event.occurred_at))
+            return replace(state, times=replace(times, updated_at=event.occurred_at))
         case _:
-            return kept
+            return state
 
 
-def rows_of(kept: KeptProfile) -> list[ProfileTimes]:
+def rows_of(state: ProfileState) -> list[ProfileTimes]:
     """Return the times that the row of the profile has."""
-    return [kept.times] if kept.times else []
+    return [state.times] if state.times else []

@@ -55,8 +55,8 @@ async def counted(call: Call, read: Reader) -> Sequence[SideWrite]:
     )
     number = last[0].number if last and last[0].day == today else 0
     if number >= cap:
-        told = f"The cap is {cap} a day in UTC. Wait, or ask for another budget."
-        raise AgentActionCapReachedError(told, daily_action_cap=cap)
+        detail = f"The cap is {cap} a day in UTC. Wait, or ask for another budget."
+        raise AgentActionCapReachedError(detail, daily_action_cap=cap)
     # Of two calls at once, both take the same number, and the loser counts again.
     taken = AgentAction(call.principal_id, today, number + 1)
     return ACTIONS.delete(call.principal_id), ACTIONS.insert(taken)

@@ -43,7 +43,7 @@ MOST_TOOLS = 32
 NO_MODEL = "deterministic"
 """The provider of an agent that calls no model."""
 MODEL_KINDS = frozenset({"RunDebriefer", "CautionDrafter"})
-"""The kinds with a runtime that calls a model; others may be defined beside the seeded one."""
+"""The kinds with a runtime that calls a model; others may be defined next to the seeded one."""
 RESERVED_KINDS = frozenset({"RunSupervisor", "CautionPromoter", "ClearanceExpirer"})
 
 
@@ -525,14 +525,14 @@ class ListAgents(Listing):
 async def shown(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownAgent]:
     """Return what each agent has used of its budget, and whether its runtime is switched on."""
     used = await present(read.readers.agent_records).use(ids, read.now)
-    here, told = read.facts, dict[UUID, ShownAgent]()
+    here, found = read.facts, dict[UUID, ShownAgent]()
     for id, agent in (await read.many(agents, ids)).items():
         enabled, provider = here.agent_runtimes.get(agent.kind), agent.model_ref.provider
         why = None if enabled is not False else f"The settings switch off {agent.kind}."
         if enabled and agent.kind in MODEL_KINDS and provider not in here.model_providers:
             enabled, why = False, f"Provider {provider} is not configured."
-        told[id] = ShownAgent.of(used.get(id, AgentUse()), enabled=enabled, idle_because=why)
-    return told
+        found[id] = ShownAgent.of(used.get(id, AgentUse()), enabled=enabled, idle_because=why)
+    return found
 
 
 QUESTIONS = reads(

@@ -329,8 +329,8 @@ class BoardReader(Record):
             return None
         held = await control(seen, self.read) if seen else {}
         visit_ids = {each.controlling_visit_id for each in held.values()}
-        told = await self.sight.seen(visits, ListVisits, sorted(id for id in visit_ids if id))
-        known = await self.read.many(visits, told or ())
+        visible = await self.sight.seen(visits, ListVisits, sorted(id for id in visit_ids if id))
+        known = await self.read.many(visits, visible or ())
         found = await self.read.many(surfaces, seen)
         return [
             BoardSurface(
@@ -451,7 +451,7 @@ class BoardReader(Record):
         return [await readiness(each, self.read) for each in asked if each.plan_id in visible]
 
     async def _last_plans(self) -> Sequence[UUID]:
-        """Return the plan of the newest run on the assets, whoever may see the run."""
+        """Return the plan of the newest run on the assets, also of a run that is not shown."""
         query = ListRuns(asset_id=frozenset(self.assets))
         newest = await self.read.matching(query, most=1, newest=True)
         return [each.plan_id for each in (await self.read.many(runs, newest)).values()]

@@ -82,7 +82,7 @@ class GetStatus(Fresh):
 class AbnormalObject(Record):
     """An object that is not as it should be, and the beamlines that it concerns."""
 
-    told: str
+    text: str
     unit_ids: frozenset[UUID]
 
 
@@ -152,7 +152,7 @@ class StatusReader(Record):
             each for each in (await self.read.many(assets, seen)).values() if is_abnormal(each)
         ]
         roots = await self._roots(each.id for each in found)
-        return [AbnormalObject(_told(each), frozenset({roots[each.id]})) for each in found]
+        return [AbnormalObject(_abnormality(each), frozenset({roots[each.id]})) for each in found]
 
     async def _roots(self, ids: Iterable[UUID]) -> Mapping[UUID, UUID]:
         """Return the asset at the root above each of these assets."""
@@ -210,11 +210,11 @@ def _line(
 ) -> BeamlineStatus:
     own = [each for each, unit_ids in live or () if unit.id in unit_ids]
     held = [each for each in own if each.status is RunStatus.HELD]
-    told = [_of(unit, part) for part in abnormal]
+    described = [_of(unit, part) for part in abnormal]
     state = BeamlineState.HELD if held else BeamlineState.RUNNING if own else BeamlineState.IDLE
     reasons = [f"{each.name} is held: {each.last_status_reason or 'no reason'}" for each in held]
-    reasons += [text for part in told for text in part or ()]
-    counts = [None if part is None else len(part) for part in told]
+    reasons += [text for part in described for text in part or ()]
+    counts = [None if part is None else len(part) for part in described]
     return BeamlineStatus(
         asset_id=unit.id,
         name=unit.name,
@@ -229,10 +229,10 @@ def _line(
 
 
 def _of(unit: Asset, part: Sequence[AbnormalObject] | None) -> Sequence[str] | None:
-    return None if part is None else [each.told for each in part if unit.id in each.unit_ids]
+    return None if part is None else [each.text for each in part if unit.id in each.unit_ids]
 
 
-def _told(asset: Asset) -> str:
+def _abnormality(asset: Asset) -> str:
     failing = asset.condition is not AssetCondition.NOMINAL
     return f"{asset.name} is {asset.condition if failing else asset.lifecycle}"
 

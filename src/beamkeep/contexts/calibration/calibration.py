@@ -348,11 +348,11 @@ def define_calibration(
     schema, wrong = QUANTITIES[command.quantity], InvalidCalibrationOperatingPointError
     point = carry_whole(_trimmed(command.operating_point), schema.operating_point, wrong)
     if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
-        told = f"Asset {asset.name} is decommissioned; revise one of its calibrations instead."
-        raise CalibrationAssetDecommissionedError(told)
+        detail = f"Asset {asset.name} is decommissioned; revise one of its calibrations instead."
+        raise CalibrationAssetDecommissionedError(detail)
     if twin_id:
-        told = f"Append a revision to calibration {twin_id}."
-        raise CalibrationAlreadyExistsError(told, calibration_id=twin_id)
+        detail = f"Append a revision to calibration {twin_id}."
+        raise CalibrationAlreadyExistsError(detail, calibration_id=twin_id)
     new = {"calibration_id": call.new_id, "operating_point": point}
     defined = CalibrationDefined.of(command, occurred_at=call.now, **new)
     return [defined, *claims_of(begin(defined))]
@@ -373,15 +373,15 @@ def append_calibration_revision(
     value = carry_whole(command.value, schema.value, InvalidCalibrationValueError)
     source = _source(command.source)
     if established_at > call.now + CLOCK_LEEWAY:
-        told = f"The time is {established_at}, now is {call.now}."
-        raise InvalidCalibrationEstablishedAtError(told)
+        detail = f"The time is {established_at}, now is {call.now}."
+        raise InvalidCalibrationEstablishedAtError(detail)
     if (dataset := given.dataset) and dataset.status is DatasetStatus.DISCARDED:
         raise CalibrationSourceDatasetDiscardedError(f"Dataset {dataset.id} is Discarded.")
     old = given.superseded
     if old is not None and (successor := old.superseded_by_revision_id):
-        told = f"Revision {old.revision_id} is superseded by {successor}; supersede {successor}."
+        detail = f"Revision {old.revision_id} is superseded by {successor}; supersede {successor}."
         refusal = CalibrationRevisionAlreadySupersededError
-        raise refusal(told, superseded_by_revision_id=successor)
+        raise refusal(detail, superseded_by_revision_id=successor)
     appended = CalibrationRevisionAppended(
         call.now,
         calibration.id,

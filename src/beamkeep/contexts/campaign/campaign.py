@@ -320,8 +320,8 @@ def add_run_to_campaign(
     if given.campaign_id == campaign.id:
         raise CampaignRunAlreadyMemberError
     if given.campaign_id is not None:
-        told = f"The run is in campaign {given.campaign_id}."
-        raise RunAlreadyAssignedToCampaignError(told, campaign_id=given.campaign_id)
+        detail = f"The run is in campaign {given.campaign_id}."
+        raise RunAlreadyAssignedToCampaignError(detail, campaign_id=given.campaign_id)
     added = CampaignRunAdded(call.now, campaign.id, given.id)
     return [added, run.RunAddedToCampaign(call.now, given.id, campaign.id)]
 

@@ -258,11 +258,11 @@ def registered(
     if len(content.tags) > MOST_TAGS:
         raise InvalidCautionTagsError(f"There are {len(content.tags)} tags.")
     if expires_at is not None and expires_at <= call.now:
-        told = f"expires_at is {expires_at}; the current time is {call.now}."
-        raise InvalidCautionExpiresAtError(told)
+        detail = f"expires_at is {expires_at}; the current time is {call.now}."
+        raise InvalidCautionExpiresAtError(detail)
     if content.propagate_to_children and target.kind is not TargetKind.ASSET:
-        told = f"The target is a {target.kind}; leave propagate_to_children out."
-        raise InvalidCautionPropagateToChildrenError(told)
+        detail = f"The target is a {target.kind}; leave propagate_to_children out."
+        raise InvalidCautionPropagateToChildrenError(detail)
     return CautionRegistered.of(
         content,
         occurred_at=call.now,

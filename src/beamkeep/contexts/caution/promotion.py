@@ -123,18 +123,18 @@ def promote_caution_proposal(
     """Register the caution that an agent proposed in a decision."""
     decision, draft, old = given.decision, given.draft, given.superseded
     if decision.context != CONTEXT:
-        told = f"The context of the decision is {decision.context}; it must be {CONTEXT}."
-        raise DecisionNotCautionProposalError(told)
+        detail = f"The context of the decision is {decision.context}; it must be {CONTEXT}."
+        raise DecisionNotCautionProposalError(detail)
     if decision.choice not in SEVERITIES:
-        told = f"The choice is {decision.choice}; it must be {' or '.join(SEVERITIES)}."
-        raise CautionProposalNotActionableError(told)
+        detail = f"The choice is {decision.choice}; it must be {' or '.join(SEVERITIES)}."
+        raise CautionProposalNotActionableError(detail)
     if call.principal_kind is ActorKind.AGENT and decision.choice != NOTICE:
         raise CautionPromotionOperatorGatedError
     if isinstance(draft, Refusal):
         raise draft
     if given.promoted_to:
-        told = f"The proposal became caution {given.promoted_to}."
-        raise CautionProposalAlreadyPromotedError(told, caution_id=given.promoted_to)
+        detail = f"The proposal became caution {given.promoted_to}."
+        raise CautionProposalAlreadyPromotedError(detail, caution_id=given.promoted_to)
     made = caution.registered(draft, draft.target, None, call)
     new = replace(made, promoted_from_decision_id=decision.id)
     events = caution.superseding(old, new) if old else (new,)
@@ -168,8 +168,8 @@ def _draft_of(decision: Decision) -> CautionDraft:
 
 def _malformed(*found: str) -> CautionProposalMalformedError:
     keys = sorted({*found}) or [DRAFT]
-    told = f"Invalid or missing: {', '.join(keys)}. Register a caution instead."
-    return CautionProposalMalformedError(told, keys=keys)
+    detail = f"Invalid or missing: {', '.join(keys)}. Register a caution instead."
+    return CautionProposalMalformedError(detail, keys=keys)
 
 
 # fmt: off

@@ -180,8 +180,8 @@ def record_acquisition(
     if run_id and made_by and run_id != made_by:
         raise AcquisitionRunMismatchError(f"Run {made_by} produced the dataset.")
     if given.corrected and given.corrected.dataset_id != dataset.id:
-        told = f"Acquisition {given.corrected.id} is of dataset {given.corrected.dataset_id}."
-        raise AcquisitionCannotCorrectError(told)
+        detail = f"Acquisition {given.corrected.id} is of dataset {given.corrected.dataset_id}."
+        raise AcquisitionCannotCorrectError(detail)
     if by_id := given.corrected_by_id:
         raise AcquisitionAlreadyCorrectedError(f"It is corrected by {by_id}.", acquisition_id=by_id)
     recorded = AcquisitionRecorded.of(
@@ -207,15 +207,15 @@ def _facts(values: JsonObject, facts: Mapping[str, Json], refusal: type[Invalid]
 def require_captured_at(captured_at: datetime, call: Call) -> None:
     """Raise when a time of capture is in the future."""
     if captured_at > call.now + CLOCK_LEEWAY:
-        told = f"captured_at is {captured_at}."
-        raise InvalidAcquisitionCapturedAtError(told)
+        detail = f"captured_at is {captured_at}."
+        raise InvalidAcquisitionCapturedAtError(detail)
 
 
 def require_capturing(captured_by: CapturedBy) -> None:
     """Raise when an asset cannot capture data."""
     if Affordance.CAPTURING not in captured_by.affordances:
-        told = f"No family of asset '{captured_by.asset.name}' has it."
-        raise AcquisitionRequiresCapturingError(told)
+        detail = f"No family of asset '{captured_by.asset.name}' has it."
+        raise AcquisitionRequiresCapturingError(detail)
 
 
 def rows_of(acquisition: Acquisition) -> tuple[SideWrite, ...]:

@@ -35,7 +35,7 @@ from beamkeep.schemas import Json, JsonObject
 from . import distribution
 from .dataset import Dataset, DatasetDigestsConfirmed, datasets
 from .distribution import (
-    KEPT,
+    PRESENT,
     Copy,
     Distribution,
     DistributionAlreadyExistsError,
@@ -243,11 +243,11 @@ def record_attestation(
     _require_fitting(command)
     _require_trusted(command, given, call)
     if command.checked_at > call.now + CLOCK_LEEWAY:
-        told = f"checked_at is {command.checked_at}."
-        raise InvalidAttestationCheckedAtError(told)
-    if given.distribution.status not in KEPT:
-        told = f"The status is {given.distribution.status}."
-        raise AttestationDistributionDiscardedError(told)
+        detail = f"checked_at is {command.checked_at}."
+        raise InvalidAttestationCheckedAtError(detail)
+    if given.distribution.status not in PRESENT:
+        detail = f"The status is {given.distribution.status}."
+        raise AttestationDistributionDiscardedError(detail)
     is_format = command.kind is AttestationKind.FORMAT_VALIDATED
     compare = _format_evidence if is_format else _sum_evidence
     outcome, evidence = compare(command, given.dataset)
@@ -327,8 +327,8 @@ def _verified_by(command: RecordAttestation, call: Call) -> VerifiedBy:
 def _sum_evidence(
     command: RecordAttestation, dataset: Dataset
 ) -> tuple[AttestationOutcome, dict[str, Json]]:
-    found, told = command.found, {"service": command.service, "task_id": command.task_id}
-    more: dict[str, Json] = {name: text for name, text in told.items() if text is not None}
+    found, named = command.found, {"service": command.service, "task_id": command.task_id}
+    more: dict[str, Json] = {name: text for name, text in named.items() if text is not None}
     if found is None:
         value = dataset.checksum.value
         nothing = {"algorithm": dataset.checksum.algorithm, "expected_value": value}
@@ -356,13 +356,13 @@ def _expected_value(command: RecordAttestation, found: FoundSum, dataset: Datase
             if not dataset.of_parts:
                 raise AttestationAlgorithmUnknownError("A transfer compares the files of parts.")
             if found.file_count != dataset.file_count:
-                told = f"The dataset has {dataset.file_count} files, not {found.file_count}."
-                raise AttestationAlgorithmUnknownError(told)
+                detail = f"The dataset has {dataset.file_count} files, not {found.file_count}."
+                raise AttestationAlgorithmUnknownError(detail)
         return dataset.checksum.value
     if found.algorithm is not None and (value := dataset.digests.get(found.algorithm)):
         if found.algorithm not in dataset.confirmed_digests:
-            told = f"No check has found its {found.algorithm} together with its"
-            raise AttestationAlgorithmUnknownError(f"{told} {dataset.checksum.algorithm} yet.")
+            detail = f"No check has found its {found.algorithm} together with its"
+            raise AttestationAlgorithmUnknownError(f"{detail} {dataset.checksum.algorithm} yet.")
         return value
     known = ", ".join([dataset.checksum.algorithm, *dataset.digests])
     raise AttestationAlgorithmUnknownError(f"It has {known}; the check used {found.algorithm}.")
@@ -419,11 +419,11 @@ def _moves(
         case AttestationOutcome.MATCH if all(recorded.checked_at >= it for it in barriers):
             require_free_place(given.holder)
             if (leaving := given.leaving) is not None:
-                told = f"It is copy {leaving.distribution_id}. Restore it, or record its removal."
-                if leaving.is_kept:
+                text = f"It is copy {leaving.distribution_id}. Restore it, or record its removal."
+                if leaving.is_present:
                     until = leaving.checks_count_from
-                    told = f"Copy {leaving.distribution_id} was restored lately. Check at {until}."
-                raise AttestationPlaceLeavesError(told, distribution_id=leaving.distribution_id)
+                    text = f"Copy {leaving.distribution_id} was restored lately. Check at {until}."
+                raise AttestationPlaceLeavesError(text, distribution_id=leaving.distribution_id)
             verified = DistributionVerified.of(
                 recorded, occurred_at=call.now, distribution_id=checked.id, file=file
             )

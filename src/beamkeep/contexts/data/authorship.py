@@ -74,8 +74,8 @@ def require_license(given: str | None, refusal: type[Invalid]) -> str | None:
 def require_year(given: int | None, now: datetime, refusal: type[Invalid]) -> int | None:
     """Return the year; raise the refusal when it is too early or too far ahead."""
     if given is not None and not FIRST_YEAR <= given <= now.year + YEARS_AHEAD:
-        told = f"The year is {given}; it must be {FIRST_YEAR} to {now.year + YEARS_AHEAD}."
-        raise refusal(told)
+        detail = f"The year is {given}; it must be {FIRST_YEAR} to {now.year + YEARS_AHEAD}."
+        raise refusal(detail)
     return given
 
 

@@ -24,7 +24,7 @@ from beamkeep.kernel import (
 from .attestation import PROFILES, AttestationFormatUnsupportedError
 from .distribution import (
     FILES,
-    KEPT,
+    PRESENT,
     STATUS,
     AccessProtocol,
     CheckKind,
@@ -57,7 +57,7 @@ class DistributionCheck(Record):
 
 
 class ReadFile(Record):
-    """A file of a directory that a check has read, so that a restarted check goes on after it."""
+    """A file of a directory that a check has read, so that a restarted check continues after it."""
 
     check_id: UUID
     path: str
@@ -91,7 +91,7 @@ class DistributionCannotRequestCheckError(Cannot):
 
 
 class AttestationProtocolUnsupportedError(Cannot):
-    """The service cannot read this copy; a client beside the bytes can record an attestation."""
+    """The service cannot read this copy; a client next to the bytes can record an attestation."""
 
 
 class DistributionCheckPendingError(Cannot):
@@ -138,11 +138,11 @@ def request_distribution_check(
     call: Call,
 ) -> list[DistributionCheckRequested | SideWrite | CheckAccepted]:
     """Ask the service to read a copy and to record what it found."""
-    STATUS.require_in(distribution.status, KEPT, DistributionCannotRequestCheckError)
+    STATUS.require_in(distribution.status, PRESENT, DistributionCannotRequestCheckError)
     _require_readable(distribution, command.kind, given)
     if given.check_id and not given.is_left:
-        told = f"It is check {given.check_id}."
-        raise DistributionCheckPendingError(told, check_id=given.check_id)
+        detail = f"It is check {given.check_id}."
+        raise DistributionCheckPendingError(detail, check_id=given.check_id)
     id, now = call.new_id, call.now
     row = DistributionCheck(
         distribution.id,
@@ -170,10 +170,10 @@ def _require_readable(distribution: Distribution, kind: CheckKind, given: CheckC
     is_tree = distribution.checksum.algorithm is ChecksumAlgorithm.SHA256_TREE
     over_https = protocol is AccessProtocol.HTTPS and not is_tree and not is_format
     if protocol not in FILES and not over_https:
-        told = f"The access protocol is {protocol}."
+        detail = f"The access protocol is {protocol}."
         if protocol is AccessProtocol.HTTPS:
-            told = "By HTTPS only the checksum of a single file can be checked."
-        raise AttestationProtocolUnsupportedError(told)
+            detail = "By HTTPS only the checksum of a single file can be checked."
+        raise AttestationProtocolUnsupportedError(detail)
     if is_format and {*PROFILES.values()}.isdisjoint(distribution.encoding.conforms_to):
         raise AttestationFormatUnsupportedError
     if is_format and not given.reads_layouts:

@@ -165,10 +165,10 @@ def _described(citation: Citation) -> list[Json]:
 
 
 def _person(person: CitedPerson) -> JsonObject:
-    told: JsonObject = {"name": person.name, "nameType": "Personal"}
+    entry: JsonObject = {"name": person.name, "nameType": "Personal"}
     details = person.details
     if details and details.affiliation:
-        told["affiliation"] = [{"name": details.affiliation}]
+        entry["affiliation"] = [{"name": details.affiliation}]
     if details and details.external_id and details.external_id_namespace:
         scheme = details.external_id_namespace
         found: JsonObject = {
@@ -177,8 +177,8 @@ def _person(person: CitedPerson) -> JsonObject:
         }
         if scheme in REGISTRIES:
             found["schemeUri"] = REGISTRIES[scheme]
-        told["nameIdentifiers"] = [found]
-    return told | ({"contributorType": person.role} if person.role else {})
+        entry["nameIdentifiers"] = [found]
+    return entry | ({"contributorType": person.role} if person.role else {})
 
 
 def _host(publisher: CitedPublisher) -> JsonObject:
@@ -225,10 +225,10 @@ def _rights(citation: Citation) -> list[Json]:
 
 
 def _related(related: RelatedIdentifier) -> JsonObject:
-    told: JsonObject = {
+    entry: JsonObject = {
         "relationType": related.relation,
         "relatedIdentifier": related.identifier,
         "relatedIdentifierType": related.identifier_type,
     }
     kind = related.resource_type
-    return told | ({"resourceTypeGeneral": kind} if kind else {})
+    return entry | ({"resourceTypeGeneral": kind} if kind else {})

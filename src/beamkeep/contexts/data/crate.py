@@ -55,7 +55,7 @@ def ro_crate(citation: Citation, published: str, members: Iterable[CrateMember])
 def _root(citation: Citation, published: str, members: Iterable[CrateMember]) -> JsonObject:
     doi, day, publisher = citation.doi, citation.available_from, citation.publisher
     embargo = f"embargoed until {day}" if citation.is_embargoed else None
-    return _told(
+    return _without_nulls(
         {
             "@id": "./",
             "@type": "Dataset",
@@ -75,7 +75,7 @@ def _root(citation: Citation, published: str, members: Iterable[CrateMember]) ->
 
 def _member(member: CrateMember) -> JsonObject:
     one_file = member.checksum.algorithm is ChecksumAlgorithm.SHA256
-    return _told(
+    return _without_nulls(
         {
             "@id": member.address,
             "@type": "File" if one_file else "Dataset",
@@ -95,7 +95,7 @@ def _person(id: str, person: CitedPerson) -> JsonObject:
     known = details.affiliation if details else None
     name = "Unknown" if person.name == UNKNOWN else person.name
     affiliation = _ref(_affiliation_id(known)) if known else None
-    return _told({"@id": id, "@type": "Person", "name": name, "affiliation": affiliation})
+    return _without_nulls({"@id": id, "@type": "Person", "name": name, "affiliation": affiliation})
 
 
 def _affiliations(persons: Iterable[CitedPerson]) -> list[JsonObject]:
@@ -151,5 +151,5 @@ def _refs(ids: Iterable[str]) -> Json:
     return found[0] if len(found) == 1 else found or None
 
 
-def _told(members: dict[str, Json]) -> JsonObject:
+def _without_nulls(members: dict[str, Json]) -> JsonObject:
     return {name: value for name, value in members.items() if value is not None}

@@ -145,7 +145,7 @@ def rest_of(copy: Copy, copies: Iterable[Copy]) -> list[Copy]:
     return [
         it
         for it in copies
-        if it.is_kept and it.distribution_id != copy.distribution_id
+        if it.is_present and it.distribution_id != copy.distribution_id
         if key is None or it.file_key != key
     ]
 
@@ -273,7 +273,7 @@ async def copy_custody(
     distribution: Distribution, command: DiscardDistribution, read: Reader
 ) -> CustodyOfDataset:
     found = await custody_of(distribution.dataset_id, read)
-    shared = await sharing([copy_of(distribution)], lambda it: it.is_kept, read)
+    shared = await sharing([copy_of(distribution)], lambda it: it.is_present, read)
     needs_two = read.facts.discard_needs_two
     return replace(found, shared_with=shared.get(distribution.id), needs_two=needs_two)
 
@@ -307,11 +307,11 @@ def discard_distribution(
         short = given.short(rest)
         raise DistributionNeededByCustodyError(in_words(short), short=short)
     if (other := given.shared_with) is not None:
-        told = f"It is copy {other.distribution_id} of dataset {other.dataset_id}."
-        raise DistributionSharedError(told, distribution_id=other.distribution_id)
+        detail = f"It is copy {other.distribution_id} of dataset {other.dataset_id}."
+        raise DistributionSharedError(detail, distribution_id=other.distribution_id)
     if late := sorted(given.view.to_check(copy, given.copies, intent, status)):
-        told = f"Check {', '.join(f'copy {id}' for id in late)}."
-        raise DistributionChecksOutdatedError(told, distribution_ids=late)
+        detail = f"Check {', '.join(f'copy {id}' for id in late)}."
+        raise DistributionChecksOutdatedError(detail, distribution_ids=late)
     return [
         *distribution.moved(distribution_, discarded),
         dataset_lock(distribution_.dataset_id),

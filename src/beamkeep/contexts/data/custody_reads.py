@@ -127,7 +127,7 @@ class CustodyReport(Record):
     next_cursor: str | None
 
 
-async def kept_datasets(query: ListCustody, read: Reader) -> Sequence[DatasetCustody]:
+async def list_custody(query: ListCustody, read: Reader) -> Sequence[DatasetCustody]:
     """Return a page of datasets, judged as things stand now."""
     after = UUID(query.cursor) if query.cursor else None
     wanted = CustodyFilter.of(query)
@@ -143,26 +143,26 @@ async def kept_datasets(query: ListCustody, read: Reader) -> Sequence[DatasetCus
 
 def _custody(dataset: Dataset, copies: Sequence[Copy], view: CustodyView) -> DatasetCustody:
     intent, status = dataset.intent, dataset.status
-    kept = [copy for copy in copies if copy.is_kept]
+    held = [copy for copy in copies if copy.is_present]
     kept_by = "Edition" if dataset.sealed_edition_ids else None
     if kept_by is None and not is_over(dataset.retain_until, view.now):
         kept_by = "Retention"
     return DatasetCustody.of(
         dataset,
         dataset_id=dataset.id,
-        copies=tuple(_kept_copy(copy, intent, view) for copy in kept),
-        verified_count=sum(view.counts(copy, intent) for copy in kept),
-        short=view.short(kept, intent),
-        verdict=verdict_of(kept, intent, view),
+        copies=tuple(_present_copy(copy, intent, view) for copy in held),
+        verified_count=sum(view.counts(copy, intent) for copy in held),
+        short=view.short(held, intent),
+        verdict=verdict_of(held, intent, view),
         discardable_distribution_ids=tuple(
-            copy.distribution_id for copy in kept if view.may_discard(copy, kept, intent, status)
+            copy.distribution_id for copy in held if view.may_discard(copy, held, intent, status)
         ),
         discardable=kept_by is None and status is not DatasetStatus.DISCARDED,
         kept_by=kept_by,
     )
 
 
-def _kept_copy(copy: Copy, intent: DatasetIntent, view: CustodyView) -> KeptCopy:
+def _present_copy(copy: Copy, intent: DatasetIntent, view: CustodyView) -> KeptCopy:
     return KeptCopy.of(
         copy,
         supply_name=view.sites[copy.supply_id].name if copy.supply_id else None,
@@ -215,7 +215,7 @@ async def custody_report(query: GetCustodyReport, read: Reader) -> CustodyReport
     standings = {row.dataset_id: row for row in await read.rows(STANDINGS, dataset_id=ids)}
     asked = frozenset(place.distribution_id for place in shown)
     wanted = [it for id in ids for it in copies[id] if it.distribution_id in asked]
-    shared = await sharing(wanted, lambda it: it.is_kept, read)
+    shared = await sharing(wanted, lambda it: it.is_present, read)
     together: dict[UUID, frozenset[UUID]] = {}
     lines: list[CopyLine] = []
     for place in shown:
@@ -278,7 +278,7 @@ async def _copies(
 OF_CUSTODY = ("Acquisition", "Attestation", "Distribution", "Edition", "Run", "Supply")
 # fmt: off
 QUESTIONS = (
-    listed("GET /datasets/custody", ListCustody, kept_datasets, DatasetCustody, of=datasets,
+    listed("GET /datasets/custody", ListCustody, list_custody, DatasetCustody, of=datasets,
         about=None, title="List copies and custody of datasets", composed_of=OF_CUSTODY),
     answers("GET /datasets/custody/summary", GetCustodySummary, custody_summary, CustodySummary,
         SupplyNotFoundError, of=datasets, about=None, title="Show the custody summary",

@@ -515,13 +515,13 @@ def require_origin(
             raise DatasetDerivedFromDiscardedError(f"Dataset {id} is Discarded.", dataset_id=id)
     of_run = run.subject_id if run else None
     if subject_id and of_run and subject_id != of_run:
-        told = f"The run is about subject {of_run}, not {subject_id}."
-        raise DatasetSubjectMismatchError(told)
+        detail = f"The run is about subject {of_run}, not {subject_id}."
+        raise DatasetSubjectMismatchError(detail)
     missing = sorted({*used_calibration_ids}.difference(run.pinned_calibration_ids if run else ()))
     if missing:
         pins = f"Run {run.id} does not pin" if run else "Without a run nothing pins"
-        told = f"{pins} {', '.join(map(str, missing))}."
-        raise DatasetCalibrationsNotPinnedError(told, calibration_revision_ids=missing)
+        detail = f"{pins} {', '.join(map(str, missing))}."
+        raise DatasetCalibrationsNotPinnedError(detail, calibration_revision_ids=missing)
     return subject_id or of_run
 
 
@@ -564,16 +564,16 @@ def discard_dataset(
     discarded = DatasetDiscarded(call.now, dataset.id, command.reason)
     STATUS.require(dataset.status, DatasetDiscarded)
     if sealed := sorted(dataset.sealed_edition_ids):
-        told = f"It is in {', '.join(f'edition {id}' for id in sealed)}."
-        raise DatasetInEditionError(told, edition_ids=sealed)
+        detail = f"It is in {', '.join(f'edition {id}' for id in sealed)}."
+        raise DatasetInEditionError(detail, edition_ids=sealed)
     if not is_over(dataset.retain_until, call.now):
-        told = f"Keep it until {dataset.retain_until}, or change the date."
-        raise DatasetRetainedError(told, retain_until=dataset.retain_until)
+        detail = f"Keep it until {dataset.retain_until}, or change the date."
+        raise DatasetRetainedError(detail, retain_until=dataset.retain_until)
     require_second_person(dataset, given.needs_two, call)
     if given.number and not command.despite_derived:
         named = ", ".join(str(id) for id in given.shown_ids) or "of others"
-        told = f"There are {given.number}: {named}."
-        raise DatasetHasDerivedProductionError(told, dataset_ids=given.shown_ids)
+        detail = f"There are {given.number}: {named}."
+        raise DatasetHasDerivedProductionError(detail, dataset_ids=given.shown_ids)
     return moved(dataset, discarded)
 
 
@@ -582,7 +582,7 @@ def promote_dataset(
 ) -> list[DatasetPromoted | Upsert]:
     """Promote a trial dataset to production data."""
     refusal = DatasetCannotPromoteError
-    _require_kept(dataset, refusal)
+    _require_present(dataset, refusal)
     INTENT.require(dataset.intent, DatasetPromoted)
     if given.run and given.run.status not in WITH_DATA:
         ended = " or ".join(sorted(WITH_DATA))
@@ -598,7 +598,7 @@ def demote_dataset(
     dataset: Dataset, command: DemoteDataset, call: Call
 ) -> list[DatasetDemoted | Upsert]:
     """Retract a production dataset; datasets derived from it do not change."""
-    _require_kept(dataset, DatasetCannotDemoteError)
+    _require_present(dataset, DatasetCannotDemoteError)
     demoted = DatasetDemoted(call.now, dataset.id, command.reason)
     return moved(dataset, INTENT.allow(dataset.intent, demoted))
 
@@ -610,7 +610,7 @@ def update_dataset_retention(
     given = command.model_fields_set & {"retain_until", "available_from"}
     if not given:
         raise InvalidDatasetRetentionError
-    _require_kept(dataset, DatasetCannotUpdateRetentionError)
+    _require_present(dataset, DatasetCannotUpdateRetentionError)
     dates = {"retain_until": dataset.retain_until, "available_from": dataset.available_from}
     new = dates | {name: getattr(command, name) for name in given}
     if new == dates:
@@ -631,7 +631,7 @@ def _is_earlier(new: date | None, old: date | None) -> bool:
     return old is not None and (new is None or new < old)
 
 
-def _require_kept(dataset: Dataset, refusal: type[Cannot]) -> None:
+def _require_present(dataset: Dataset, refusal: type[Cannot]) -> None:
     if dataset.status is S.DISCARDED:
         raise refusal("The dataset is Discarded.")
 

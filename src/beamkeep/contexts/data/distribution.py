@@ -189,7 +189,7 @@ class DistributionDiscarded(DistributionEvent):
 class DistributionRestored(DistributionEvent):
     reason: FreeText
     checks_count_from: datetime
-    """Until then a cleaner may still delete what it was told to delete."""
+    """Until then a cleaner may still delete what it was asked to delete."""
 
 
 class DistributionRemoved(DistributionEvent):
@@ -286,19 +286,19 @@ class DistributionCannotMarkOverwrittenError(Cannot):
 
 
 S = DistributionStatus
-KEPT = frozenset({S.REGISTERED, S.VERIFIED, S.STALE})
-LEFT = KEPT | {S.DISCARDED}
+PRESENT = frozenset({S.REGISTERED, S.VERIFIED, S.STALE})
+LEFT = PRESENT | {S.DISCARDED}
 """The copy may still have bytes at its place."""
 
 STATUS: Axis[DistributionStatus, DistributionMoved] = Axis(
     "status",
     # event, allowed from, leads to, refused with
-    (DistributionVerified, KEPT, S.VERIFIED, DistributionCannotVerifyError),
-    (DistributionMarkedStale, KEPT - {S.STALE}, S.STALE, DistributionCannotMarkStaleError),
-    (DistributionDiscarded, KEPT, S.DISCARDED, DistributionCannotDiscardError),
+    (DistributionVerified, PRESENT, S.VERIFIED, DistributionCannotVerifyError),
+    (DistributionMarkedStale, PRESENT - {S.STALE}, S.STALE, DistributionCannotMarkStaleError),
+    (DistributionDiscarded, PRESENT, S.DISCARDED, DistributionCannotDiscardError),
     (DistributionRestored, {S.DISCARDED}, S.REGISTERED, DistributionCannotRestoreError),
     (DistributionRemoved, {S.DISCARDED}, S.REMOVED, DistributionCannotRecordRemovalError),
-    (DistributionMarkedOverwritten, KEPT, S.OVERWRITTEN, DistributionCannotMarkOverwrittenError),
+    (DistributionMarkedOverwritten, PRESENT, S.OVERWRITTEN, DistributionCannotMarkOverwrittenError),
 )
 
 
@@ -353,9 +353,9 @@ class Copy(Record, gc=False):
     """Until then a cleaner may still delete a copy that was restored."""
 
     @property
-    def is_kept(self) -> bool:
+    def is_present(self) -> bool:
         """Whether nobody has permitted to delete the copy."""
-        return self.status in KEPT
+        return self.status in PRESENT
 
     def may_leave(self, at: datetime) -> bool:
         """Return whether a cleaner may delete what is at the place at a time or later."""
@@ -455,13 +455,13 @@ def moved[E: DistributionChanged](distribution: Distribution, event: E) -> list[
     """Return an event of a copy with the row and the claim that it changes."""
     after = evolve(distribution, event)
     had, has = claims_of(distribution), claims_of(after)
-    kept = COPIES.upsert(copy_of(after)) if copies_of(after) else COPIES.delete(after.id)
+    row = COPIES.upsert(copy_of(after)) if copies_of(after) else COPIES.delete(after.id)
     claims: list[SideWrite] = []
     if had and not has:
         claims = [free(PLACES, *place_of(distribution))]
     elif has and not had:
         claims = [*has]
-    return [event, kept, *claims]
+    return [event, row, *claims]
 
 
 type DistributionUri = Annotated[str, MinLen(1), MaxLen(2048)]
@@ -522,8 +522,8 @@ async def its_dataset(command: RegisterDistribution, read: Reader) -> NewCopy:
     with suppress(InvalidDistributionUriError):
         uri = require_uri(command.uri, command.access_protocol, command.checksum.algorithm)
         holder = await holder_of((uri, value), read)
-        kept = sum(row.is_kept for row in rows)
-        return NewCopy(dataset, supply, kept, holder=holder, places=places)
+        present = sum(row.is_present for row in rows)
+        return NewCopy(dataset, supply, present, holder=holder, places=places)
     return NewCopy(dataset, supply, copies=0, holder=None)
 
 
@@ -544,8 +544,8 @@ def require_free_place(holder: Distribution | None) -> None:
             "Call record_distribution_removal once it is deleted, or restore_distribution if it is"
             " to stay; an hour after that, mark_distribution_overwritten ends it."
         )
-    told = f"It is copy {holder.id}, which is {holder.status}. {ways}"
-    raise DistributionAlreadyExistsError(told, distribution_id=holder.id)
+    detail = f"It is copy {holder.id}, which is {holder.status}. {ways}"
+    raise DistributionAlreadyExistsError(detail, distribution_id=holder.id)
 
 
 def register_distribution(
@@ -561,11 +561,11 @@ def register_distribution(
     if dataset.status is DatasetStatus.DISCARDED:
         raise DistributionDatasetDiscardedError
     if command.checksum != dataset.checksum:
-        told = f"The dataset has {dataset.checksum.algorithm} {dataset.checksum.value}."
-        raise DistributionChecksumMismatchError(told)
+        detail = f"The dataset has {dataset.checksum.algorithm} {dataset.checksum.value}."
+        raise DistributionChecksumMismatchError(detail)
     if command.byte_size != dataset.byte_size:
-        told = f"The dataset has {dataset.byte_size} bytes, the copy {command.byte_size}."
-        raise DistributionByteSizeMismatchError(told)
+        detail = f"The dataset has {dataset.byte_size} bytes, the copy {command.byte_size}."
+        raise DistributionByteSizeMismatchError(detail)
     if given.copies >= MOST_COPIES:
         raise DistributionLimitError
     require_free_place(given.holder)
@@ -650,8 +650,8 @@ def mark_distribution_overwritten(
     STATUS.require(distribution.status, DistributionMarkedOverwritten)
     until = distribution.checks_count_from
     if until is not None and call.now < until:
-        told = f"The copy was restored, and a cleaner may delete what is there until {until}."
-        raise DistributionCannotMarkOverwrittenError(told)
+        detail = f"The copy was restored, and a cleaner may delete what is there until {until}."
+        raise DistributionCannotMarkOverwrittenError(detail)
     return moved(distribution, overwritten)
 
 
@@ -661,8 +661,8 @@ def record_distribution_removal(
     """Record that the bytes of a discarded copy were deleted."""
     removed_at = command.removed_at or call.now
     if removed_at > call.now:
-        told = f"removed_at is {removed_at}."
-        raise InvalidDistributionRemovedAtError(told)
+        detail = f"removed_at is {removed_at}."
+        raise InvalidDistributionRemovedAtError(detail)
     removed = DistributionRemoved(call.now, distribution.id, removed_at)
     return moved(distribution, STATUS.allow(distribution.status, removed))
 

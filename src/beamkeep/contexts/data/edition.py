@@ -534,7 +534,7 @@ def register_edition(
         license=require_license(command.license, InvalidEditionLicenseError),
     )
     for each in given.datasets.values():
-        _require_kept(each)
+        _require_present(each)
     return [registered, *inserted(edges_of(begin(registered)))]
 
 
@@ -548,7 +548,7 @@ def add_edition_dataset(
         raise refusal(f"Dataset {given.id} is in it already.")
     if len(edition.dataset_ids) >= MOST_MEMBERS:
         raise refusal(f"It has {MOST_MEMBERS}.")
-    _require_kept(given)
+    _require_present(given)
     added = EditionDatasetAdded(call.now, edition.id, given.id)
     return [added, *inserted(_edges(edition, given.id))]
 
@@ -581,7 +581,7 @@ def seal_edition(
     if code is None:
         raise EditionPublisherRequiredError
     for each in members:
-        _require_kept(each)
+        _require_present(each)
     if wrong := [it.id for it in members if it.intent is not DatasetIntent.PRODUCTION]:
         raise EditionDatasetsNotProductionError(_listed(wrong), dataset_ids=wrong)
     if wrong := [it.id for it in members if it.id not in given.covered]:
@@ -601,7 +601,7 @@ def seal_edition(
         edition_id=edition.id,
         content_hash=content_hash(whole, members),
     )
-    # Whoever discards a copy of a member meanwhile holds the same lock, and decides again.
+    # A command that discards a copy of a member meanwhile holds the same lock, and decides again.
     locks = [dataset_lock(id) for id in edition.dataset_ids]
     held = [DatasetSealedIntoEdition(call.now, id, edition.id) for id in edition.dataset_ids]
     return [*locks, sealed, *_held(held, given)]
@@ -679,10 +679,10 @@ def _held[E: DatasetHeld](events: Iterable[E], given: EditionMembers) -> list[E 
     return [part for parts in found for part in parts]
 
 
-def _require_kept(member: Dataset) -> None:
+def _require_present(member: Dataset) -> None:
     if member.status is DatasetStatus.DISCARDED:
-        told = f"Dataset {member.id} is Discarded."
-        raise EditionDatasetDiscardedError(told, dataset_id=member.id)
+        detail = f"Dataset {member.id} is Discarded."
+        raise EditionDatasetDiscardedError(detail, dataset_id=member.id)
 
 
 def _require_open(edition: Edition, refusal: type[Cannot]) -> None:
@@ -750,7 +750,7 @@ class EditionFindings(Record):
 async def findings(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, EditionFindings]:
     """Return which members are retracted, and which have no copy that counts now.
 
-    Of members that the caller may not see, nothing is told.
+    Of members that the caller may not see, nothing is shown.
     """
     found = await read.many(editions, ids)
     every_id = {id for edition in found.values() for id in edition.dataset_ids}

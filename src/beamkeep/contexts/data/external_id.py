@@ -88,7 +88,7 @@ class IdentifierWork(Record):
         return f"{self.prefix}/{id}"
 
     def begun(self, id: UUID, call: Call) -> SideWrite:
-        """Return the row of work; an object has one, which is offered anew each time."""
+        """Return the row of work; an object has one, which is offered again each time."""
         work_id = work_id_of(id)
         if self.has_row:
             return WORK_TURNS.replace(WorkTurn(work_id, ended_at=None, due_at=call.now))

@@ -39,12 +39,12 @@ class CustodyRow(Record):
 
 def verdict_of(copies: Sequence[Copy], intent: DatasetIntent, view: CustodyView) -> CustodyVerdict:
     """Return how well a dataset with these copies is kept."""
-    kept = [copy for copy in copies if copy.is_kept]
-    if not kept:
+    present = [copy for copy in copies if copy.is_present]
+    if not present:
         return CustodyVerdict.LOST
-    if view.short(kept, intent):
+    if view.short(present, intent):
         return CustodyVerdict.BELOW
-    spare = any(view.may_discard(it, kept, intent, DatasetStatus.REGISTERED) for it in kept)
+    spare = any(view.may_discard(it, present, intent, DatasetStatus.REGISTERED) for it in present)
     return CustodyVerdict.SPARE if spare else CustodyVerdict.MET
 
 
@@ -52,15 +52,15 @@ def deletable_together(
     candidates: Iterable[Copy], copies: Sequence[Copy], standing: DatasetStanding, view: CustodyView
 ) -> frozenset[UUID]:
     """Return those of the candidates that may all be deleted, one after the other."""
-    kept = {copy.distribution_id: copy for copy in copies if copy.is_kept}
-    in_order = [it for it in candidates if it.distribution_id in kept]
+    present = {copy.distribution_id: copy for copy in copies if copy.is_present}
+    in_order = [it for it in candidates if it.distribution_id in present]
     if len(in_order) > 1:
         # What does not count goes first, so that nothing that counts goes in its place.
         in_order.sort(key=lambda it: (view.counts(it, standing.intent), it.distribution_id))
     for copy in in_order:
-        if view.may_discard(copy, kept.values(), standing.intent, standing.status):
-            del kept[copy.distribution_id]
-    return frozenset(it.distribution_id for it in in_order) - kept.keys()
+        if view.may_discard(copy, present.values(), standing.intent, standing.status):
+            del present[copy.distribution_id]
+    return frozenset(it.distribution_id for it in in_order) - present.keys()
 
 
 def custody_row(
@@ -127,7 +127,7 @@ def copy_line(
     if shared_with is not None:
         verdict = CopyVerdict.NEEDED
         why = f"Copy {shared_with.distribution_id}, which is kept, has bytes of it."
-    elif not copy.is_kept:
+    elif not copy.is_present:
         verdict, why = CopyVerdict.DISCARDED, "Discarded: delete it and record the removal."
     elif standing.status is DatasetStatus.DISCARDED:
         why = "The dataset is discarded."
@@ -170,8 +170,8 @@ def _why_needed(
 
 def _waiting(idle: Sequence[Copy], view: CustodyView) -> str:
     """Return what to look at: the other copies that do not count."""
-    told = sorted({_in_place(copy, view) for copy in idle})
-    return f" Not counted: {', '.join(told)}." if told else ""
+    places = sorted({_in_place(copy, view) for copy in idle})
+    return f" Not counted: {', '.join(places)}." if places else ""
 
 
 def _in_place(copy: Copy, view: CustodyView) -> str:

@@ -167,8 +167,8 @@ def ingest_scan(command: IngestScan, given: ScanContext, call: Call) -> Ingestin
 def _written(command: IngestScan, given: ScanContext, reading: ScanReading, call: Call) -> Outcome:
     """Return everything that a scan writes, by the rules of each of its parts."""
     if reading.ingested_as:
-        told = f"It is dataset {reading.ingested_as}."
-        raise ScanAlreadyIngestedError(told, dataset_id=reading.ingested_as)
+        detail = f"It is dataset {reading.ingested_as}."
+        raise ScanAlreadyIngestedError(detail, dataset_id=reading.ingested_as)
     times = _capture_times(command, given, reading)
     outcome: list[Event | SideWrite] = [
         replace(part, was_ingested=True) if isinstance(part, DatasetRegistered) else part
@@ -190,7 +190,7 @@ def _written(command: IngestScan, given: ScanContext, reading: ScanReading, call
         )
     ]
     (made,) = (dataset.begin(part) for part in outcome if isinstance(part, DatasetRegistered))
-    copied = replace(call, new_id=_id_beside(call.new_id, "distribution"))
+    copied = replace(call, new_id=_derived_id(call.new_id, "distribution"))
     copy = RegisterDistribution(
         dataset_id=made.id,
         supply_id=command.supply_id,
@@ -200,8 +200,8 @@ def _written(command: IngestScan, given: ScanContext, reading: ScanReading, call
         access_protocol=AccessProtocol.POSIX,
     )
     if reading.place_taken_by:
-        told = f"It is copy {reading.place_taken_by}."
-        raise DistributionAlreadyExistsError(told, distribution_id=reading.place_taken_by)
+        detail = f"It is copy {reading.place_taken_by}."
+        raise DistributionAlreadyExistsError(detail, distribution_id=reading.place_taken_by)
     place = NewCopy(made, given.supply, copies=0, holder=None)
     outcome += claims_of(made)
     outcome += register_distribution(copy, place, copied)
@@ -216,7 +216,7 @@ def _written(command: IngestScan, given: ScanContext, reading: ScanReading, call
             settings={**entry.settings},
             evidence=_evidence(command, given, reading, entry),
         )
-        ids.append(_id_beside(call.new_id, f"acquisition {len(ids)}"))
+        ids.append(_derived_id(call.new_id, f"acquisition {len(ids)}"))
         outcome += record_acquisition(recorded, captured, replace(call, new_id=ids[-1]))
     return [*outcome, ScanIngested(copied.new_id, tuple(ids))]
 
@@ -245,8 +245,8 @@ def _capture_times(
             known[entry.entry] = command.captured_at
         elif entry.entry not in known:
             stated = f"states '{entry.start}'" if entry.start else "states no start"
-            told = f"Entry '{entry.entry}' {stated}; a time of day with an offset is needed."
-            raise refusal(f"{told} Enter captured_at, or set SCAN_TIMEZONE in the service.")
+            detail = f"Entry '{entry.entry}' {stated}; a time of day with an offset is needed."
+            raise refusal(f"{detail} Enter captured_at, or set SCAN_TIMEZONE in the service.")
     return known
 
 
@@ -269,7 +269,7 @@ def _evidence(
     command: IngestScan, given: ScanContext, reading: ScanReading, entry: ScanEntry
 ) -> JsonObject:
     """Return what the file tells of one scan, and how that is known."""
-    told: dict[str, Json] = {
+    evidence: dict[str, Json] = {
         **entry.evidence,
         "layout": reading.layout,
         "entry": entry.entry,
@@ -280,14 +280,14 @@ def _evidence(
         "checksum_source": "caller" if command.checksum else "service",
     }
     if entry.start:
-        told["start_time_raw"] = entry.start
+        evidence["start_time_raw"] = entry.start
     if ended := parse_time(entry.end, given.timezone):
-        told["ended_at"] = ended.isoformat()
+        evidence["ended_at"] = ended.isoformat()
     elif entry.end:
-        unreadable = told.get("unreadable_fields")
+        unreadable = evidence.get("unreadable_fields")
         known = unreadable if isinstance(unreadable, list) else []
-        told["unreadable_fields"] = [*known, "ended_at"]
-    return told
+        evidence["unreadable_fields"] = [*known, "ended_at"]
+    return evidence
 
 
 def _name(reading: ScanReading) -> str:
@@ -299,7 +299,7 @@ def _name(reading: ScanReading) -> str:
     return next(text.strip() for text in (*shown, "Scan") if text.strip())[:LONGEST_NAME].strip()
 
 
-def _id_beside(id: UUID, name: str) -> UUID:
+def _derived_id(id: UUID, name: str) -> UUID:
     """Return an id for what is created with an object, in the same place of the order by time."""
     random = (1 << 62) - 1
     return UUID(int=id.int & ~random | uuid5(id, name).int & random)

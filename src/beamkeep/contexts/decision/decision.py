@@ -279,7 +279,7 @@ async def deciding_actor(command: RegisterDecision, read: Reader) -> Actor | Non
     return actor
 
 
-async def messages_kept(decision: Decision, command: AppendInferences, read: Reader) -> bool:
+async def messages_stored(decision: Decision, command: AppendInferences, read: Reader) -> bool:
     return read.facts.store_inference_messages
 
 
@@ -298,15 +298,15 @@ def register_decision(
     if len(inputs or ()) > MOST_INPUTS:
         raise InvalidDecisionInputsError(f"There are {len(command.inputs or ())} entries.")
     if len(command.alternatives) > MOST_ALTERNATIVES:
-        told = f"There are {len(command.alternatives)} alternatives."
-        raise InvalidDecisionAlternativesError(told)
+        detail = f"There are {len(command.alternatives)} alternatives."
+        raise InvalidDecisionAlternativesError(detail)
     if given and given.kind is ActorKind.AGENT and given.id != call.principal_id:
         raise DecisionCannotRegisterError("Only the agent itself can record its decisions.")
     is_own = given is None or given.id == call.principal_id
     if reserved and not (is_own and call.agent_kind == reserved.agent_kind):
         kind = reserved.agent_kind
-        told = f"Only an agent of kind {kind} can record a {reserved.record}."
-        raise DecisionCannotRegisterError(told, agent_kind=kind)
+        detail = f"Only an agent of kind {kind} can record a {reserved.record}."
+        raise DecisionCannotRegisterError(detail, agent_kind=kind)
     registered = DecisionRegistered.of(
         command,
         occurred_at=call.now,
@@ -382,7 +382,7 @@ OPERATIONS = (
         DecisionCannotRateError, first_hand=True),
     decisions.changes("POST /decisions/{decision_id}/inferences/append", AppendInferences,
         append_inferences, InvalidDecisionInferenceError, DecisionCannotAppendInferencesError,
-        DecisionInferenceIdTakenError, given=messages_kept,
+        DecisionInferenceIdTakenError, given=messages_stored,
         title="Record inferences of a decision"),
 )
 # fmt: on

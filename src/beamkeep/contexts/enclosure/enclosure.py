@@ -159,7 +159,7 @@ class Enclosure(Record):
     last_observed_reason: str | None = None
     last_monitor_ref: str | None = None
     monitor_ids: frozenset[UUID] = frozenset()
-    """The accounts that may report, beside the service itself."""
+    """The accounts that may report, in addition to the service itself."""
 
 
 def begin(event: EnclosureRegistered) -> Enclosure:

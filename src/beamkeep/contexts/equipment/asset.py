@@ -716,9 +716,9 @@ def update_asset_settings(
     _require_in_use(AssetCannotUpdateSettingsError, asset)
     # A number that the patch does not name would silently be taken for one in the new unit.
     if unnamed := setting_units_changed(untouched(asset.settings, patch), given):
-        told = " ".join(f"{each.path}: {each}." for each in unnamed)
+        detail = " ".join(f"{each.path}: {each}." for each in unnamed)
         remedy = "Name these settings in the patch, in the new units."
-        raise AssetSettingUnitsChangedError(f"{told} {remedy}", settings=unnamed)
+        raise AssetSettingUnitsChangedError(f"{detail} {remedy}", settings=unnamed)
     return [AssetSettingsUpdated(call.now, asset.id, settings, family_versions=given.versions)]
 
 
@@ -764,16 +764,16 @@ def _require_in_use(
     held = [each for each in things if each]
     found = [(it, it.lifecycle if isinstance(it, Asset | Enclosure) else it.status) for it in held]
     if retired := [(it, status) for it, status in found if status in RETIRED]:
-        told = (f"{type(it).__name__} {it.name} ({it.id}) is {status}." for it, status in retired)
-        raise refusal(" ".join(told))
+        lines = (f"{type(it).__name__} {it.name} ({it.id}) is {status}." for it, status in retired)
+        raise refusal(" ".join(lines))
 
 
 def _require_declared(family_ids: Set[UUID], model: Model | None) -> None:
     """Refuse families that the asset's model does not declare."""
     if model and (other := family_ids - model.declared_family_ids):
         named = ", ".join(map(str, sorted(other)))
-        told = f"Model {model.name} does not declare {named}; choose others or version the model."
-        raise AssetModelMismatchError(told)
+        detail = f"Model {model.name} does not declare {named}; choose others or version the model."
+        raise AssetModelMismatchError(detail)
 
 
 assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError, axes=(LIFECYCLE, CONDITION))

@@ -10,23 +10,23 @@ from beamkeep.kernel import Record, replace
 from . import asset
 
 
-class KeptMoves(Record):
+class AssetMoves(Record):
     """When an asset last left each of its former parents."""
 
     id: UUID
     left: Mapping[UUID, datetime]
 
 
-def begin(event: asset.AssetRegistered) -> KeptMoves:
-    return KeptMoves(event.asset_id, {})
+def begin(event: asset.AssetRegistered) -> AssetMoves:
+    return AssetMoves(event.asset_id, {})
 
 
-def evolve(kept: KeptMoves, event: asset.AssetChanged) -> KeptMoves:
+def evolve(state: AssetMoves, event: asset.AssetChanged) -> AssetMoves:
     if not isinstance(event, asset.AssetRelocated):
-        return kept
-    return replace(kept, left={**kept.left, event.from_parent_id: event.occurred_at})
+        return state
+    return replace(state, left={**state.left, event.from_parent_id: event.occurred_at})
 
 
-def rows_of(kept: KeptMoves) -> list[FormerPlace]:
+def rows_of(state: AssetMoves) -> list[FormerPlace]:
     """Return the rows of the former places."""
-    return [FormerPlace(parent_id, kept.id, at) for parent_id, at in kept.left.items()]
+    return [FormerPlace(parent_id, state.id, at) for parent_id, at in state.left.items()]

@@ -182,8 +182,8 @@ def _family_ids(command: DefineModel) -> tuple[UUID, ...]:
     """Return the families in order; raise when they or the manufacturer are incomplete."""
     maker = command.manufacturer
     if (maker.identifier is None) != (maker.identifier_scheme is None):
-        told = "Send both identifier and identifier_scheme, or neither."
-        raise InvalidModelManufacturerError(told)
+        detail = "Send both identifier and identifier_scheme, or neither."
+        raise InvalidModelManufacturerError(detail)
     if not command.declared_family_ids:
         raise InvalidModelDeclaredFamilyIdsError
     return tuple(sorted(command.declared_family_ids))

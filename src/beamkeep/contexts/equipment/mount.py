@@ -273,8 +273,8 @@ def decommission_mount(
     if mount.installed_asset_id is not None:
         raise MountHasAssetInstalledError(f"Asset {mount.installed_asset_id} is installed.")
     if given:
-        told = f"Active child mounts: {len(given)}, for example {given[0].id}."
-        raise MountHasActiveChildrenError(told)
+        detail = f"Active child mounts: {len(given)}, for example {given[0].id}."
+        raise MountHasActiveChildrenError(detail)
     return [MountDecommissioned(call.now, mount.id, command.reason)]
 
 

@@ -9,7 +9,7 @@ from beamkeep.schemas import JsonObject, UnitChange, changed_units
 
 from .family import Family, families
 
-MOST_TOLD = 100
+MOST_NAMED = 100
 
 
 class FamilyVersion(Record):
@@ -54,4 +54,4 @@ def setting_units_changed(settings: JsonObject, given: SettingFamilies) -> list[
             settings, before.settings_schema, given.families[id].settings_schema
         )
     ]
-    return [*dict.fromkeys(changes)][:MOST_TOLD]
+    return [*dict.fromkeys(changes)][:MOST_NAMED]

@@ -194,8 +194,8 @@ def _signing_key(command: ExportPermitArtifact, given: ExportContext, call: Call
     for id in wanted:
         if given.allowed[id].is_usable(call.now) and id in given.secret_refs:
             return given.allowed[id]
-    told = f"Credential {chosen} is" if chosen else "None of the allowed credentials is"
-    raise PermitCannotExportError(f"{told} usable.")
+    detail = f"Credential {chosen} is" if chosen else "None of the allowed credentials is"
+    raise PermitCannotExportError(f"{detail} usable.")
 
 
 def _pointer(given: ExportContext) -> SealPointer | None:

@@ -173,11 +173,11 @@ def import_artifact(
         signature=command.signature,
         call=call,
     )
-    kept = ImportedEnvelope(call.new_id, canonical_text(members(envelope)))
+    stored = ImportedEnvelope(call.new_id, canonical_text(members(envelope)))
     accepted = verified if verified and not given.same_pointer else None
     return [
         EXCHANGES.insert(row, ArtifactAlreadyImportedError),
-        ENVELOPES.insert(kept),
+        ENVELOPES.insert(stored),
         # Of two imports at once with one new number, the later decides again and compares heads.
         *([POINTERS.insert(accepted)] if accepted else []),
         ArtifactImported(call.new_id),
@@ -228,8 +228,8 @@ def _verified_pointer(
 def _require_fresh(pointer: PeerPointer, given: ImportContext) -> None:
     last, same = given.last_pointer, given.same_pointer
     if last and pointer.sequence_number < last.sequence_number:
-        told = f"It has number {pointer.sequence_number}, and {last.sequence_number} was accepted."
-        raise StaleSealPointerError(told)
+        text = f"It has number {pointer.sequence_number}, and {last.sequence_number} was accepted."
+        raise StaleSealPointerError(text)
     if same and same.head_hash != pointer.head_hash:
         raise SealPointerConflictError(
             f"Number {same.sequence_number} was accepted with head {same.head_hash}.",

@@ -64,7 +64,7 @@ def exchanged(
     signature: str,
     call: Call,
 ) -> ArtifactExchange:
-    """Return the row of the ledger for an envelope, with the seal pointer to keep beside it."""
+    """Return the row of the ledger for an envelope, with the seal pointer to store with it."""
     return ArtifactExchange.of(
         envelope,
         exchange_id=call.new_id,
@@ -108,8 +108,8 @@ async def exchange(query: GetPermitExchange, read: Reader) -> ShownExchange:
     where = {"exchange_id": query.exchange_id, "permit_id": query.permit_id}
     if not (found := await read.rows(EXCHANGES, **where)):
         raise ExchangeNotFoundError(f"There is no exchange {query.exchange_id}.")
-    kept = await read.rows(ENVELOPES, exchange_id=query.exchange_id)
-    return ShownExchange.of(found[0], envelope=kept[0].envelope if kept else None)
+    stored = await read.rows(ENVELOPES, exchange_id=query.exchange_id)
+    return ShownExchange.of(found[0], envelope=stored[0].envelope if stored else None)
 
 
 # fmt: off

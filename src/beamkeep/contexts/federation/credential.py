@@ -78,7 +78,7 @@ class CredentialSecretRefs(Record):
     pending_secret_ref: str | None = None
 
 
-# Beside the events: what is in no event cannot appear in a history, a feed or a proof.
+# In a row, not in the events: what is in no event cannot appear in a history, a feed or a proof.
 SECRET_REFS = Table("credential_secret_ref", CredentialSecretRefs, key=("credential_id",))
 
 
@@ -366,8 +366,8 @@ def register_credential(
     require_active_site(given.facility, CredentialCannotRegisterError)
 
     def registered(signature: str) -> list[CredentialRegistered | SideWrite]:
-        told = {"credential_id": call.new_id, "key_check_signature": signature}
-        event = CredentialRegistered.of(command, occurred_at=call.now, **told)
+        fields = {"credential_id": call.new_id, "key_check_signature": signature}
+        event = CredentialRegistered.of(command, occurred_at=call.now, **fields)
         refs = CredentialSecretRefs(call.new_id, key.secret_ref) if key.secret_ref else None
         return [event, *claims_of(begin(event)), *([SECRET_REFS.insert(refs)] if refs else [])]
 
@@ -412,8 +412,8 @@ def complete_credential_rotation(
     """Complete a rotation: only the new key signs and verifies from now on."""
     STATUS.require(credential.status, CredentialRotationCompleted)
     if not _lasts(credential.pending_expires_at, call.now):
-        told = f"The new key expired at {credential.pending_expires_at}."
-        raise CredentialCannotCompleteRotationError(told)
+        detail = f"The new key expired at {credential.pending_expires_at}."
+        raise CredentialCannotCompleteRotationError(detail)
     completed = CredentialRotationCompleted(
         occurred_at=call.now,
         credential_id=credential.id,
@@ -451,8 +451,8 @@ def _require_sound(key: NewKey, site: CredentialSite, call: Call) -> None:
             "Give a secret_ref." if signed_here else "Leave out the secret_ref."
         )
     if signed_here is (key.key_check_signature is not None):
-        told = "Leave out the signature." if signed_here else "Give the signature of the key check."
-        raise InvalidCredentialKeyCheckError(told)
+        text = "Leave out the signature." if signed_here else "Give the signature of the key check."
+        raise InvalidCredentialKeyCheckError(text)
     if not _lasts(key.expires_at, call.now):
         raise InvalidCredentialExpiresAtError(f"It is {key.expires_at}.")
     if (signature := key.key_check_signature) and not verifies(
@@ -514,7 +514,7 @@ OPERATIONS = (
 
 class Usability(Record):
     usable: bool | None
-    """Whether the current key signs and verifies now; null beside an earlier state."""
+    """Whether the current key signs and verifies now; null with an earlier state."""
 
 
 async def usability(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, Usability]:

@@ -256,15 +256,15 @@ def define_permit(
     signing = own if command.direction is PermitDirection.OUTBOUND else peer
     for key in given.allowed.values():
         if key.facility_id != signing.id:
-            told = f"Credential {key.id} is not one of {signing.code}, which signs."
-            raise PermitCredentialMismatchError(told)
+            detail = f"Credential {key.id} is not one of {signing.code}, which signs."
+            raise PermitCredentialMismatchError(detail)
         if key.purpose is not command.purpose:
             raise PermitCredentialMismatchError(f"Credential {key.id} is for {key.purpose}.")
         if key.status is CredentialStatus.REVOKED:
             raise PermitCredentialMismatchError(f"Credential {key.id} is {key.status}.")
     allowed = tuple(sorted(command.allowed_credential_ids))
-    told = {"permit_id": call.new_id, "allowed_credential_ids": allowed}
-    defined = PermitDefined.of(command, occurred_at=call.now, **told)
+    fields = {"permit_id": call.new_id, "allowed_credential_ids": allowed}
+    defined = PermitDefined.of(command, occurred_at=call.now, **fields)
     return [defined, *claims_of(begin(defined))]
 
 
@@ -328,7 +328,7 @@ OPERATIONS = (
 
 class PermitForce(Record):
     in_force: bool | None
-    """Whether the permit allows its exchange now; null beside an earlier state."""
+    """Whether the permit allows its exchange now; null with an earlier state."""
 
 
 async def force(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, PermitForce]:

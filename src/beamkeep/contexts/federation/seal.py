@@ -392,7 +392,7 @@ class SealPublicKeys(Record):
     facility_code: str
     online_public_key: str | None
     offline_public_key: str | None
-    """The current keys; null beside an earlier state."""
+    """The current keys; null with an earlier state."""
 
 
 async def public_keys(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, SealPublicKeys]:

@@ -1,4 +1,4 @@
-"""Feed: what happened, in the order of the log, and the subscriptions that are told of it."""
+"""Feed: what happened, in the order of the log, and the subscriptions to it."""
 
 from . import events, subscription, witness
 

@@ -1,4 +1,4 @@
-"""Subscription: somebody's standing request to be told of events by HTTP."""
+"""Subscription: somebody's standing request to get events by HTTP."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -257,7 +257,7 @@ class Subscription(Record):
 
     @property
     def filters(self) -> ListEvents:
-        """The question of which this subscription is told the answers."""
+        """The question whose answers this subscription gets."""
         return ListEvents(
             type=frozenset(self.types) or None,
             stream_type=frozenset(self.stream_types) or None,
@@ -383,7 +383,7 @@ async def end_of_log(read: Reader) -> str:
 
 
 class Continuation(Record):
-    """Deliveries under way, and where the subscription goes on (default: where it stopped)."""
+    """Deliveries under way, and where the subscription continues (default: where it stopped)."""
 
     under_way: tuple[EventDelivery, ...]
     place: SubscriptionPlace | None = None
@@ -490,7 +490,7 @@ def resume_subscription(
     """Resume a paused subscription, from now on or from where it stopped."""
     resumed = SubscriptionResumed(call.now, subscription.id, command.resumed_from)
     STATUS.require(subscription.status, SubscriptionResumed)
-    settle = _anew if given.place is None else _skipped
+    settle = _offered_again if given.place is None else _skipped
     moved = [BOOKMARKS.replace(given.place)] if given.place else []
     rows = [DELIVERIES.replace(settle(row, call)) for row in given.under_way]
     return [resumed, *moved, *rows, _turn(subscription, call, ends=False)]
@@ -536,7 +536,7 @@ def retry_delivery(
     if given.status is not DeliveryStatus.REFUSED:
         raise DeliveryCannotRetryError(f"The delivery is {given.status}.")
     retried = DeliveryRetried(call.now, subscription.id, command.event_id)
-    return [retried, DELIVERIES.replace(_anew(given, call))]
+    return [retried, DELIVERIES.replace(_offered_again(given, call))]
 
 
 def skip_delivery(
@@ -549,7 +549,7 @@ def skip_delivery(
     return [skipped, DELIVERIES.replace(_skipped(given, call))]
 
 
-def _anew(row: EventDelivery, call: Call) -> EventDelivery:
+def _offered_again(row: EventDelivery, call: Call) -> EventDelivery:
     """Return a delivery that is attempted as if it had never failed."""
     return replace(
         row, status=DeliveryStatus.SENDING, attempt=0, first_at=call.now, at=call.now, due_at=None
@@ -561,7 +561,7 @@ def _skipped(row: EventDelivery, call: Call) -> EventDelivery:
 
 
 def _turn(subscription: Subscription, call: Call, ends: bool) -> SideWrite:
-    """Take the work from its worker, whose writes then fail, and end it or offer it anew."""
+    """Take the work from its worker, whose writes then fail, and end it or offer it again."""
     turn = WorkTurn(subscription.id, ended_at=call.now if ends else None, due_at=call.now)
     return WORK_TURNS.replace(turn)
 
@@ -600,7 +600,7 @@ class ReceiverAddress(Record):
 
 
 async def addresses(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, ReceiverAddress]:
-    """Return the addresses of subscriptions; none beside an earlier state."""
+    """Return the addresses of subscriptions; none with an earlier state."""
     keeper = None if read.shows_past else read.readers.secrets
     found = {row.subscription_id: row for row in await read.rows(SECRETS, subscription_id={*ids})}
     return {id: ReceiverAddress(_opened(found.get(id), keeper)) for id in ids}

@@ -1,4 +1,4 @@
-"""Activities: what was done during a procedure, as rows beside its stream."""
+"""Activities: what was done during a procedure, as rows next to its stream."""
 
 from collections import Counter
 from typing import Annotated
@@ -50,8 +50,8 @@ def append_activities(
     """Record what was done by hand; activities that the procedure already has are skipped."""
     ids = [entry.activity_id for entry in command.entries]
     if twice := [id for id, times in Counter(ids).items() if times > 1]:
-        told = f"The batch contains {twice[0]} more than once."
-        raise InvalidProcedureActivityError(told, activity_ids=twice)
+        detail = f"The batch contains {twice[0]} more than once."
+        raise InvalidProcedureActivityError(detail, activity_ids=twice)
     for entry in command.entries:
         if len(canonical_text(entry.detail).encode()) > LONGEST_DETAIL:
             raise InvalidProcedureActivityError(f"The detail of {entry.activity_id} is longer.")

@@ -1,4 +1,4 @@
-"""Conducts: their rows beside the stream of a procedure, and what the conductor appends to it."""
+"""Conducts: their rows next to the stream of a procedure, and what the conductor appends to it."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -70,7 +70,7 @@ class Conduct(Record):
     redo_step_indexes: tuple[int, ...] = ()
     loop: JsonObject | None = None
     first_iteration_index: int | None = None
-    """The pass that a loop begins or goes on with."""
+    """The pass that a loop begins or continues."""
     cancel_requested: bool = False
     outcome: ConductOutcome | None = None
     succeeded: bool | None = None
@@ -103,7 +103,7 @@ class ProcedureConductNotActiveError(Cannot):
 
 
 class ProcedureCannotAdvanceConductError(Cannot):
-    """The procedure has changed; read it again, then decide how the conduct goes on."""
+    """The procedure has changed; read it again, then decide how the conduct continues."""
 
 
 class ConductInHand(Record):

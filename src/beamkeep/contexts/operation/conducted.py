@@ -123,7 +123,7 @@ class Activity(Record):
 
 
 class StepAttempt(Record):
-    """One attempt of one step; a pass of a loop counts its attempts anew."""
+    """One attempt of one step; a pass of a loop counts its own attempts."""
 
     phase: Phase
     iteration_index: int | None

@@ -67,7 +67,7 @@ def ended(walk: WalkSoFar, outcome: ConductOutcome, failure: Failure | None = No
         is_closed = all(own and own[-1].outcome for own in closing.values())
     return End(
         outcome=outcome,
-        # A closing step that failed is told; one that nobody knows to have run is no success.
+        # A closing step that failed is reported; one that nobody knows to have run is no success.
         succeeded=outcome is ConductOutcome.COMPLETED and is_closed,
         completed_count=sum(map(history.is_finished, so_far.values())),
         failure=failure,

@@ -450,8 +450,8 @@ def evolve(procedure: Procedure, event: ProcedureChanged) -> Procedure:
             return replace(procedure, active_conduct=None, last_conduct=ended)
         case ProcedureStarted():
             shown = event.acknowledged_cautions
-            told = event.advisories
-            procedure = replace(procedure, acknowledged_cautions=shown, advisories=told)
+            advisories = event.advisories
+            procedure = replace(procedure, acknowledged_cautions=shown, advisories=advisories)
         case ProcedureTruncated():
             procedure = replace(procedure, interrupted_at=event.interrupted_at)
         case _:
@@ -680,7 +680,7 @@ def _expanded(
 def resume_procedure(
     procedure: Procedure, command: ResumeProcedure, given: Run | None, call: Call
 ) -> list[ProcedureResumed]:
-    """Resume a held procedure by hand; a continuing conduct goes on with its steps instead."""
+    """Resume a held procedure by hand; a continuing conduct continues with its steps instead."""
     resumed = ProcedureResumed(call.now, procedure.id, command.decided_by_decision_id)
     STATUS.allow(procedure.status, resumed)
     require_idle(procedure)
@@ -703,8 +703,8 @@ def truncate_procedure(
     """Close a procedure that ended unnoticed, for example in a power cut."""
     at = command.interrupted_at
     if at is not None and at > call.now:
-        told = f"interrupted_at is {at}; the current time is {call.now}."
-        raise InvalidProcedureInterruptedAtError(told)
+        detail = f"interrupted_at is {at}; the current time is {call.now}."
+        raise InvalidProcedureInterruptedAtError(detail)
     truncated = ProcedureTruncated(call.now, procedure.id, reason=command.reason, interrupted_at=at)
     STATUS.allow(procedure.status, truncated)
     require_idle(procedure)
@@ -747,8 +747,8 @@ def end_iteration(
     STATUS.require_in(procedure.status, OPEN, refusal)
     if given is None or index != procedure.current_iteration_index:
         found = procedure.current_iteration_index
-        told = f"Iteration {found} is open, not {index}." if found else "No iteration is open."
-        raise refusal(told)
+        detail = f"Iteration {found} is open, not {index}." if found else "No iteration is open."
+        raise refusal(detail)
     require_idle(procedure)
     event = ProcedureIterationEnded.of(command, occurred_at=call.now, procedure_id=procedure.id)
     return iteration_ended(event, given)

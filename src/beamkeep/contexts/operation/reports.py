@@ -103,7 +103,7 @@ class ConductReport(ConductEntry):
     cancel_requested: bool
     claim_count: int
     needs: tuple[str, ...] | None
-    """The commands by which a person can go on."""
+    """The commands by which a person can continue."""
     undecided_step_indexes: tuple[int, ...]
     """The steps that a continuing command must redo or skip."""
     step_count: int

@@ -267,8 +267,8 @@ def register_proposal(
         raise InvalidProposalArgumentsError(f"There are {size} bytes.")
     me, same = call.principal_id, given.same
     if same and same.status is S.OPEN and call.now < same.expires_at:
-        told = f"It is proposal {same.id}."
-        raise ProposalAlreadyOpenError(told, proposal_id=str(same.id))
+        detail = f"It is proposal {same.id}."
+        raise ProposalAlreadyOpenError(detail, proposal_id=str(same.id))
     if given.open_count >= given.most:
         raise ProposalTooManyOpenError(f"At most {given.most} can be open.")
     registered = ProposalRegistered.of(
@@ -305,12 +305,12 @@ def approve_proposal(
         streams: Sequence[WrittenStream], status: int, answer: Mapping[str, Json] | None
     ) -> Outcome:
         written = tuple(sorted(streams, key=lambda each: (each.stream_type, each.stream_id)))
-        told = ProposalCarriedOut(proposal.id, status, dict(answer) if answer else None)
+        event = ProposalCarriedOut(proposal.id, status, dict(answer) if answer else None)
         me = call.principal_id
         return [
             ProposalApproved(call.now, proposal.id, me, written=written),
             _freed(proposal),
-            told,
+            event,
         ]
 
     return ApprovedCommand(

@@ -38,7 +38,7 @@ from .method import Method, methods
 from .practice import Practice, PracticeNotFoundError, practices
 
 MOST_ASSETS = 100
-MOST_TOLD = 100
+MOST_NAMED = 100
 
 
 class Window(Record):
@@ -295,8 +295,8 @@ def update_plan_default_parameters(
         raise PlanCannotUpdateDefaultParametersError
     # A number that the patch does not name would silently be taken for one in the new unit.
     if unnamed := units_changed(untouched(plan.default_parameters, patch), given):
-        told = f"{told_units(unnamed)} Name these parameters in the patch, in the new units."
-        raise PlanParameterUnitsChangedError(told, parameters=unnamed)
+        detail = f"{units_in_words(unnamed)} Name these parameters in the patch, in the new units."
+        raise PlanParameterUnitsChangedError(detail, parameters=unnamed)
     version = given.version
     return [PlanDefaultParametersUpdated(call.now, plan.id, parameters, method_version=version)]
 
@@ -316,10 +316,10 @@ def carried_parameters(
 def units_changed(parameters: JsonObject, given: PlanMethod) -> list[UnitChange]:
     """Return the first parameters whose unit the method has changed since they were written."""
     before, now = given.before.parameters_schema, given.method.parameters_schema
-    return changed_units(parameters, before, now)[:MOST_TOLD]
+    return changed_units(parameters, before, now)[:MOST_NAMED]
 
 
-def told_units(changes: Iterable[UnitChange]) -> str:
+def units_in_words(changes: Iterable[UnitChange]) -> str:
     """Return changes of units as a sentence."""
     return "; ".join(f"{each.path}: {each}" for each in changes) + "."
 
@@ -360,12 +360,12 @@ def _require_bindable(given: PlanReferences) -> None:
         inside = {id for id, it in given.facilities.items() if site.id in (it.id, it.parent_id)}
         _require_none([each for each in bound if each.id not in inside], PlanAssetOutsideSiteError)
     if lacking := missing_family_ids(bound, given.method, given.practice):
-        told = f"Missing families: {', '.join(map(str, lacking))}."
-        raise PlanFamiliesNotSatisfiedError(told, family_ids=lacking)
+        detail = f"Missing families: {', '.join(map(str, lacking))}."
+        raise PlanFamiliesNotSatisfiedError(detail, family_ids=lacking)
     offered = {each for family in given.families.values() for each in family.affordances}
     if unable := sorted(given.capability.required_affordances - offered):
-        told = f"Missing affordances: {', '.join(unable)}."
-        raise PlanAffordancesNotSatisfiedError(told, affordances=unable)
+        detail = f"Missing affordances: {', '.join(unable)}."
+        raise PlanAffordancesNotSatisfiedError(detail, affordances=unable)
 
 
 def _require_none(assets: Iterable[Asset], refusal: type[Cannot]) -> None:

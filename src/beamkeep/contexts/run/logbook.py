@@ -1,4 +1,4 @@
-"""The logbook of a run: its entries, as rows beside its stream."""
+"""The logbook of a run: its entries, as rows next to its stream."""
 
 from enum import StrEnum
 from typing import Annotated

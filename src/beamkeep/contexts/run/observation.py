@@ -1,4 +1,4 @@
-"""Observations: readings taken during a run, as rows beside its stream."""
+"""Observations: readings taken during a run, as rows next to its stream."""
 
 from collections import Counter
 from datetime import datetime
@@ -20,18 +20,18 @@ type SamplingProcedure = Literal["baseline", "monitor"]
 LONGEST_OPAQUE_UNIT = 50
 
 
-def _kept(unit: UnitAnnotation) -> UnitAnnotation:
+def _checked(unit: UnitAnnotation) -> UnitAnnotation:
     # No schema declares a channel, so a short code is the device's word and is not looked up.
     code = unit.code
     if not code.isprintable() or code != code.strip():
         raise ValueError("the code must be printable and have no blanks around it")
     if len(code) > LONGEST_OPAQUE_UNIT and not (unit.system and is_code(unit.system, code)):
-        told = f"a code of more than {LONGEST_OPAQUE_UNIT} characters must be a unit of its system"
-        raise ValueError(told)
+        text = f"a code of more than {LONGEST_OPAQUE_UNIT} characters must be a unit of its system"
+        raise ValueError(text)
     return unit
 
 
-type Unit = Annotated[UnitAnnotation, AfterValidator(_kept)]
+type Unit = Annotated[UnitAnnotation, AfterValidator(_checked)]
 
 
 class InvalidRunObservationError(Invalid):
@@ -81,8 +81,8 @@ def append_observations(run: Run, command: AppendObservations, call: Call) -> li
     ids = [reading.observation_id for reading in command.entries]
     if len({*ids}) < len(ids):
         twice = [id for id, times in Counter(ids).items() if times > 1]
-        told = f"The batch contains {twice[0]} more than once."
-        raise InvalidRunObservationError(told, observation_ids=twice)
+        detail = f"The batch contains {twice[0]} more than once."
+        raise InvalidRunObservationError(detail, observation_ids=twice)
     require_open(run, RunCannotAppendObservationsError)
     rows = [_row(reading, run.id, call) for reading in command.entries]
     return [OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)]

@@ -127,7 +127,7 @@ class RunHeld(RunEvent):
 class RunResumed(RunEvent):
     decided_by_decision_id: UUID | None
     acknowledgement: FreeText | None = None
-    """Why the run goes on although gates of its start fail."""
+    """Why the run continues although gates of its start fail."""
     acknowledged: tuple[StartAdvisory, ...] = ()
     """The facts of these gates."""
 
@@ -379,8 +379,8 @@ def truncate_run(run: Run, command: TruncateRun, given: None, call: Call) -> lis
     """Close a run that died unnoticed, for example in a power cut."""
     at = command.interrupted_at
     if at is not None and at > call.now:
-        told = f"interrupted_at is {at}; the current time is {call.now}."
-        raise InvalidRunInterruptedAtError(told)
+        detail = f"interrupted_at is {at}; the current time is {call.now}."
+        raise InvalidRunInterruptedAtError(detail)
     return [STATUS.allow(run.status, RunTruncated.of(command, occurred_at=call.now))]
 
 

@@ -473,24 +473,24 @@ def activate_clearance(
     """Put an approved clearance into force; the clearance it amends becomes Superseded."""
     activated = STATUS.allow(clearance.status, ClearanceActivated(call.now, clearance.id))
     if _passed(clearance.valid_until, call):
-        told = f"valid_until ({clearance.valid_until}) has passed. Register a new clearance."
-        raise ClearanceCannotActivateError(told)
+        detail = f"valid_until ({clearance.valid_until}) has passed. Register a new clearance."
+        raise ClearanceCannotActivateError(detail)
     if given is None or given.status is ClearanceStatus.EXPIRED:
         return [activated]
     if given.status is ClearanceStatus.SUPERSEDED:
         other = given.superseded_by_clearance_id
-        told = (
+        detail = (
             f"Clearance {other} has already superseded clearance {given.id}, which this clearance"
             f" amends. Amend clearance {other} instead."
         )
-        raise ClearanceCannotActivateError(told, superseded_by_clearance_id=other)
+        raise ClearanceCannotActivateError(detail, superseded_by_clearance_id=other)
     since = clearance.valid_from
     if since is not None and since > call.now:
-        told = (
+        detail = (
             f"valid_from ({since}) is in the future, and activation would end clearance {given.id}"
             " now. Activate the clearance at or after valid_from."
         )
-        raise ClearanceCannotActivateError(told, valid_from=since)
+        raise ClearanceCannotActivateError(detail, valid_from=since)
     return [activated, ClearanceSuperseded(call.now, given.id, clearance.id)]
 
 
@@ -511,11 +511,11 @@ def amend_clearance(
     STATUS.require_in(clearance.status, {ClearanceStatus.ACTIVE}, ClearanceCannotAmendError)
     if ahead := [each.id for each in given if each.status in UNDECIDED]:
         first = f"Clearance {ahead[0]} is an open amendment of this clearance."
-        told = f"{first} Activate or reject it."
-        raise ClearanceCannotAmendError(told, clearance_ids=ahead)
-    kept, rule = {*command.bindings}, "name what the clearance covers, unless its cover is to end"
+        detail = f"{first} Activate or reject it."
+        raise ClearanceCannotAmendError(detail, clearance_ids=ahead)
+    new, rule = {*command.bindings}, "name what the clearance covers, unless its cover is to end"
     # Named by their places, because the caller may not be allowed to read the clearance.
-    dropped = [(n, it) for n, it in enumerate(clearance.bindings) if it not in kept]
+    dropped = [(n, it) for n, it in enumerate(clearance.bindings) if it not in new]
     left_out = [f"binding {n} of the clearance ({it.kind}) is left out" for n, it in dropped]
     warned = [Advice("$.bindings", f"{rule}: {each}") for each in left_out]
     return [amended, ClearanceMade(call.new_id), *warned]
@@ -536,8 +536,8 @@ def _registered(form: ClearanceForm, call: Call, **more: str | UUID) -> Clearanc
 
 def _require_order(since: datetime | None, until: datetime | None) -> None:
     if since and until and until <= since:
-        told = f"valid_from ({since}) must be before valid_until ({until})."
-        raise InvalidClearanceValidityError(told)
+        detail = f"valid_from ({since}) must be before valid_until ({until})."
+        raise InvalidClearanceValidityError(detail)
 
 
 def _passed(until: datetime | None, call: Call) -> bool:

@@ -7,7 +7,7 @@ from beamkeep.contexts.seams.installation import Reader
 
 from .clearance import IN_FORCE, Clearance, ListClearances, clearances
 
-MOST_TOLD = 200
+MOST_NAMED = 200
 
 
 async def clearances_covering(
@@ -24,4 +24,4 @@ async def clearances_covering(
     if any(IN_FORCE.holds_of(each, read.now) for each in holding.values()):
         return holding
     every = await read.matching(ListClearances(binding_id=named))
-    return await read.many(clearances, every[-MOST_TOLD:])
+    return await read.many(clearances, every[-MOST_NAMED:])

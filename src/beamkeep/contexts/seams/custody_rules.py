@@ -19,7 +19,7 @@ class DatasetIntent(StrEnum):
 
 
 class VerifiedBy(StrEnum):
-    """Who read the bytes: our checker, a client beside them, or the service that carried them."""
+    """Who read the bytes: our checker, a client next to them, or the service that carried them."""
 
     SERVICE = "Service"
     CLIENT = "Client"

@@ -45,7 +45,7 @@ class ListEvents(Query):
     stream_id: Annotated[frozenset[UUID] | None, MaxLen(MOST_STREAMS)] = None
     """Only events of these objects."""
     facility_code: Annotated[str, MaxLen(32)] | None = None
-    """Only events of objects that are in this facility now. They are told a moment later."""
+    """Only events of objects that are in this facility now. They are published a moment later."""
     principal_id: UUID | None = None
     """Only events that this principal caused."""
     command_name: Annotated[str, MaxLen(100)] | None = None
@@ -68,7 +68,7 @@ class CloudEvent(Record, omit_defaults=True):
     """The address of the object that the event is about."""
     type: str
     subject: str
-    """The name of the object when the event was told; its id if it has none."""
+    """The name of the object when the event was published; its id if it has none."""
     time: datetime
     dataschema: str
     datacontenttype: Literal["application/json"]
@@ -91,9 +91,9 @@ class CloudEvent(Record, omit_defaults=True):
     ) -> JsonSchemaValue:
         """Return the schema, in which an attribute that may be left out is not required."""
         schema = schemas(core)
-        told = schemas.resolve_ref_schema(schema)
-        told["required"] = [name for name in told["required"] if name != "causationid"]
-        told["properties"]["causationid"] = {"type": "string", "format": "uuid"}
+        resolved = schemas.resolve_ref_schema(schema)
+        resolved["required"] = [name for name in resolved["required"] if name != "causationid"]
+        resolved["properties"]["causationid"] = {"type": "string", "format": "uuid"}
         return schema
 
 
@@ -125,5 +125,5 @@ def require_known(
     for asked, known in ((types, read.event_types), (stream_types, read.stream_types)):
         for name in sorted({*(asked or ())} - known):
             (nearest,) = get_close_matches(name, sorted(known), n=1, cutoff=0.0)
-            told = f"There is no {name}; the nearest name is {nearest}."
-            raise UnknownEventTypeError(told, nearest=nearest)
+            detail = f"There is no {name}; the nearest name is {nearest}."
+            raise UnknownEventTypeError(detail, nearest=nearest)

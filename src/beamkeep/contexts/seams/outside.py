@@ -25,14 +25,14 @@ class Identifier(Trimmed):
 
 def outside_references(given: Mapping[str, str], refusal: type[Refusal]) -> dict[str, str]:
     """Return the names of a thing in other systems, trimmed, by scheme."""
-    kept: dict[str, str] = {}
+    found: dict[str, str] = {}
     for name, text in given.items():
         scheme, value = identifier(name, refusal), identifier(text, refusal)
-        if scheme in kept:
+        if scheme in found:
             raise refusal(f"The scheme {scheme} occurs twice; give each scheme once.")
         if value.lower().startswith(f"{scheme.lower()}:"):
             raise refusal(f"Remove the prefix {scheme}: from the value.")
-        kept[scheme] = value
-    if len(kept) > MOST_REFERENCES:
-        raise refusal(f"At most {MOST_REFERENCES} references are allowed; there are {len(kept)}.")
-    return kept
+        found[scheme] = value
+    if len(found) > MOST_REFERENCES:
+        raise refusal(f"At most {MOST_REFERENCES} references are allowed; there are {len(found)}.")
+    return found

@@ -60,7 +60,7 @@ class ListCheckpoints(Page):
     """List the signed checkpoints of the log, newest first."""
 
     tree: WitnessedTree | None = None
-    """Only checkpoints of the events, or of the rows beside them."""
+    """Only checkpoints of the events, or of the rows next to them."""
     since: Timestamp | None = None
     """Only checkpoints signed at this time or later."""
 

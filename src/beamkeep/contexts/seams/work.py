@@ -20,7 +20,7 @@ WORK_STOPS = Table("work", WorkStop, key=("work_id",))
 
 
 class WorkTurn(Record):
-    """Work that is taken from its worker, to be claimed anew or by nobody; other columns stay."""
+    """Work that is taken from its worker, to be claimed again or by nobody; other columns stay."""
 
     work_id: UUID
     ended_at: datetime | None

@@ -278,7 +278,7 @@ async def handover(query: GetShiftHandover, read: Reader) -> ShiftHandover:
         clearances=_by_time([*await log.lines(clearances, CLEARANCES), *lapsed]),
         visits=await log.lines(visits, VISITS),
         notes=tuple(
-            _line(run, each.recorded_at, each.kind, each.text[:LONGEST_TEXT], beside="/logbook")
+            _line(run, each.recorded_at, each.kind, each.text[:LONGEST_TEXT], suffix="/logbook")
             for each in entries
             if (run := noted.get(each.run_id))
         ),
@@ -365,7 +365,7 @@ def _line(
     what: str,
     why: str | None = None,
     state: str | None = None,
-    beside: str = "",
+    suffix: str = "",
 ) -> HandoverLine:
     return HandoverLine(
         at,
@@ -374,7 +374,7 @@ def _line(
         id=of.id,
         name=_name(of),
         why=why,
-        link=f"{PATHS[type(of)]}/{of.id}{beside}",
+        link=f"{PATHS[type(of)]}/{of.id}{suffix}",
         state=state,
     )
 

@@ -34,8 +34,8 @@ def as_shown(caution: Caution) -> ShownCaution:
 
 
 async def shown_again(
-    kept: Sequence[AcknowledgedCaution], read: Reader
+    acknowledged: Sequence[AcknowledgedCaution], read: Reader
 ) -> tuple[ShownCaution, ...]:
     """Return acknowledged cautions with their texts, which never change."""
-    found = await read.many(cautions, [each.caution_id for each in kept])
+    found = await read.many(cautions, [each.caution_id for each in acknowledged])
     return tuple(map(as_shown, found.values()))

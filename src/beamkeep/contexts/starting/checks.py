@@ -222,8 +222,8 @@ def _units(given: RunPreconditions) -> GateResult:
         return GateResult([fact("Method", method, method.status)])
     facts = [StartFact("Parameter", plan.id, name=each.path, state=str(each)) for each in changed]
     remedy = "Give the default parameters of the plan in the new unit."
-    told = f"{plan_context.told_units(changed)} {remedy}"
-    refusal = RunParameterUnitsChangedError(told, parameters=changed)
+    detail = f"{plan_context.units_in_words(changed)} {remedy}"
+    refusal = RunParameterUnitsChangedError(detail, parameters=changed)
     return GateResult(facts, refusal, [*CORRECTS_DEFAULTS])
 
 
@@ -240,8 +240,8 @@ def _window(plan: Plan, now: datetime) -> GateResult:
     if window.holds(now):
         return GateResult(facts)
     since, until = window.starts_at or "none", window.ends_at or "none"
-    told = f"Start of the window: {since}; end of the window: {until}; current time: {now}."
-    return GateResult(facts, RunOutsidePlanWindowError(told))
+    detail = f"Start of the window: {since}; end of the window: {until}; current time: {now}."
+    return GateResult(facts, RunOutsidePlanWindowError(detail))
 
 
 def _families(given: RunPreconditions) -> GateResult:
@@ -250,6 +250,6 @@ def _families(given: RunPreconditions) -> GateResult:
     missing = plan_context.missing_family_ids(assets, given.method, given.practice)
     if not missing:
         return GateResult(facts)
-    told = f"Missing families: {', '.join(map(str, missing))}. Add these families to the assets."
-    refusal = RunFamiliesNotSatisfiedError(told, family_ids=missing)
+    detail = f"Missing families: {', '.join(map(str, missing))}. Add these families to the assets."
+    refusal = RunFamiliesNotSatisfiedError(detail, family_ids=missing)
     return GateResult(facts, refusal, ["add_asset_family", "version_plan"])

@@ -194,7 +194,7 @@ class ContinuingCommand(ConductCommand):
 
 class ConductFromProcedure(ContinuingCommand):
     from_step_index: Annotated[int, Strict(), Ge(0)] | None = None
-    """The step to go on with (default: the first step that is not finished)."""
+    """The step to continue with (default: the first step that is not finished)."""
 
 
 class ConductProcedureUntilAdvisedFrom(ContinuingCommand):
@@ -411,8 +411,8 @@ def _continued(
         raise refusal(f"The status is {procedure.status}.")
     last, walk = given.last, given.walk
     if last is None or walk is None or last.outcome not in CONTINUABLE:
-        told = f"The last conduct ended {last.outcome}." if last else "There was no conduct."
-        raise refusal(told)
+        detail = f"The last conduct ended {last.outcome}." if last else "There was no conduct."
+        raise refusal(detail)
     is_steered = last.root_kind is ConductKind.UNTIL_ADVISED
     if is_steered is not (kind is ConductKind.UNTIL_ADVISED_FROM):
         way = "conduct_until_advised_from" if is_steered else "conduct_from_procedure"

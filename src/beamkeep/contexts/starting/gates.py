@@ -130,10 +130,10 @@ def subject_gate(subject: Subject | None, not_mounted: type[Cannot]) -> GateResu
     found = fact("Subject", subject, subject.status)
     if subject.status in {SubjectStatus.MOUNTED, SubjectStatus.MEASURED}:
         return GateResult([found])
-    told = f"{found}; it must be Mounted or Measured."
+    detail = f"{found}; it must be Mounted or Measured."
     if subject.status is not SubjectStatus.RECEIVED:
-        return GateResult([found], not_mounted(told))
-    return GateResult([found], not_mounted(f"{told} Mount the subject first."), ["mount_subject"])
+        return GateResult([found], not_mounted(detail))
+    return GateResult([found], not_mounted(f"{detail} Mount the subject first."), ["mount_subject"])
 
 
 TOWARDS_FORCE: Mapping[ClearanceStatus, Sequence[str]] = {
@@ -174,8 +174,8 @@ def clearance_gate(
         return GateResult(facts, missing(remedy), ["register_clearance"])
     statuses = {each.status for each in found.values()}
     ways = [way for status, ways in TOWARDS_FORCE.items() if status in statuses for way in ways]
-    told = f"{'; '.join(map(_with_validity, facts))}. Put one of them in force or register another."
-    return GateResult(facts, not_in_force(told), ways or ["register_clearance"])
+    text = f"{'; '.join(map(_with_validity, facts))}. Put one of them in force or register another."
+    return GateResult(facts, not_in_force(text), ways or ["register_clearance"])
 
 
 def _with_validity(clearance: StartFact) -> str:
@@ -209,8 +209,8 @@ def supply_gate(supplies: Coverage, unavailable: type[Cannot]) -> GateResult:
     ways += [] if all(uncovered.values()) else ["register_supply"]
     ways += ["observe_supply_status"] if any(each.stale for each in lacking) else []
     remedies = {kind: " ".join(map(_remedy, found)) for kind, found in uncovered.items()}
-    told = " ".join(f"{kind}: {remedy or NO_SUPPLY}" for kind, remedy in remedies.items())
-    return GateResult(facts, unavailable(told, kinds=[*uncovered]), [*dict.fromkeys(ways)])
+    detail = " ".join(f"{kind}: {remedy or NO_SUPPLY}" for kind, remedy in remedies.items())
+    return GateResult(facts, unavailable(detail, kinds=[*uncovered]), [*dict.fromkeys(ways)])
 
 
 def _supply_fact(found: SupplyInScope) -> StartFact:
@@ -235,11 +235,11 @@ def enclosure_gate(
     if not failing:
         return GateResult(facts)
     refusal = none_permitted if len(failing) == len(facts) else some_not_permitted
-    told = f"{_listed(failing)} The interlock of each enclosure must report Permitted."
+    detail = f"{_listed(failing)} The interlock of each enclosure must report Permitted."
     if not any(enclosures[each.id].stale for each in failing):
-        return GateResult(facts, refusal(told))
-    told += " A stale permit counts again after the next report of its monitor."
-    return GateResult(facts, refusal(told), ["observe_enclosure_status"])
+        return GateResult(facts, refusal(detail))
+    detail += " A stale permit counts again after the next report of its monitor."
+    return GateResult(facts, refusal(detail), ["observe_enclosure_status"])
 
 
 def _listed(facts: Iterable[StartFact]) -> str:

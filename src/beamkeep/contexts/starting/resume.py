@@ -28,7 +28,7 @@ class RunResumeRequiresAcknowledgementError(Cannot):
 
 class ResumeRun(DecidedRunCommand):
     acknowledgement: Annotated[Reason, Trimmed(InvalidRunReasonError)] | None = None
-    """Why to go on if a start gate fails."""
+    """Why to continue if a start gate fails."""
 
 
 async def resume_ground(run: Run, command: ResumeRun, read: Reader) -> RunGround:
@@ -46,10 +46,10 @@ def resume_run(run: Run, command: ResumeRun, given: RunGround, call: Call) -> li
         return [resumed]
     facts = [fact for result in failed.values() for fact in result.facts]
     if command.acknowledgement is None:
-        told = " ".join(str(result.refusal) for result in failed.values())
+        detail = " ".join(str(result.refusal) for result in failed.values())
         ways = [way for result in failed.values() for way in result.cleared_by]
         raise RunResumeRequiresAcknowledgementError(
-            f"{told} Clear this, or resume with an acknowledgement that says why the run goes on.",
+            f"{detail} Clear this, or resume with an acknowledgement that says why it continues.",
             checks=[*failed],
             facts=facts,
             cleared_by=[*dict.fromkeys(ways)],

@@ -122,9 +122,9 @@ def start_run(
     try:
         require_passed(run_checks(found, command.override_parameters, call.now))
         if campaign is not None and campaign.status not in joining.OPEN:
-            told = f"Campaign '{campaign.name}' is {campaign.status}."
+            detail = f"Campaign '{campaign.name}' is {campaign.status}."
             remedy = "Start the run without a campaign, or in another one."
-            raise RunCannotJoinCampaignError(f"{told} {remedy}")
+            raise RunCannotJoinCampaignError(f"{detail} {remedy}")
     except Cannot as refusal:
         raise refusal.leaving(refused_start(found.plan.id, refusal, call)) from None
     clearances = (found.clearances or {}).values()

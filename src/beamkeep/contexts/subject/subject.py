@@ -232,8 +232,8 @@ def mount_subject(
     """Mount a subject on an asset."""
     STATUS.require(subject.status, SubjectMounted)
     if given.lifecycle is not AssetLifecycle.ACTIVE:
-        told = f"Asset {given.name} is {given.lifecycle}."
-        raise SubjectMountTargetUnavailableError(told, lifecycle=given.lifecycle)
+        detail = f"Asset {given.name} is {given.lifecycle}."
+        raise SubjectMountTargetUnavailableError(detail, lifecycle=given.lifecycle)
     return [SubjectMounted.of(command, occurred_at=call.now)]
 
 

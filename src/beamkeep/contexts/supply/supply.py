@@ -212,7 +212,7 @@ class Supply(Record):
     last_status_reason: str | None = None
     last_trigger: TriggerSource | None = None
     monitor_ids: frozenset[UUID] = frozenset()
-    """The accounts that may report, beside the service itself."""
+    """The accounts that may report, in addition to the service itself."""
 
 
 def begin(event: SupplyRegistered) -> Supply:
@@ -334,8 +334,8 @@ def register_supply(
         if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
             raise SupplyCannotRegisterError(f"Asset '{asset.name}' is {asset.lifecycle}.")
         if (stands_in := given.asset_facility_code) != code:
-            told = f"Asset '{asset.name}' stands in facility {stands_in}, not in {code}."
-            raise SupplyCannotRegisterError(told)
+            detail = f"Asset '{asset.name}' stands in facility {stands_in}, not in {code}."
+            raise SupplyCannotRegisterError(detail)
     registered = SupplyRegistered.of(command, occurred_at=call.now, supply_id=call.new_id)
     return [registered, *claims_of(begin(registered))]
 
@@ -444,8 +444,8 @@ def _moved[E: SupplyMoved](
     """Return the event, or raise its refusal when the status that counts does not allow it."""
     STATUS.require(counted_status(supply, stale), event)
     ref = command.monitor_ref if isinstance(command, ObserveSupplyStatus) else None
-    told = {"from_status": supply.status, "trigger": trigger.source_of(call), "monitor_ref": ref}
-    return event.of(command, occurred_at=call.now, **told)
+    fields = {"from_status": supply.status, "trigger": trigger.source_of(call), "monitor_ref": ref}
+    return event.of(command, occurred_at=call.now, **fields)
 
 
 supplies = Aggregate(

@@ -127,7 +127,7 @@ async def confirmed_target(
 async def new_logins(command: RegisterActor, read: Reader) -> NewLogins:
     """Return what the logins of a new actor need."""
     key = read.facts.login_key
-    # Without logins nobody can call as the actor, whoever registers it.
+    # Without logins nobody can call as the actor, no matter who registers it.
     everything = bool(command.identities) and await permitted_everything(read)
     return NewLogins(key, permitted_everything=everything)
 

@@ -122,7 +122,7 @@ async def _settled_logins(
 ) -> Outcome:
     """Return what confirms the login that the settings name and unbinds others to be confirmed.
 
-    Otherwise whoever bound one of the others would be an administrator too.
+    Otherwise the actor who bound one of the others would be an administrator too.
     """
     actor, now = await read.one(actors, actor_id), call(None).now
     key, settled = read.facts.login_key, list[Event | SideWrite]()

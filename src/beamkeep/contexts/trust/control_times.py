@@ -8,28 +8,28 @@ from . import visit
 from .surface import SurfaceControl
 
 
-class KeptControl(Record):
+class ControlState(Record):
     """The control that a visit has of a surface; none if it has none."""
 
     id: UUID
     control: SurfaceControl | None = None
 
 
-def begin(event: visit.VisitRegistered) -> KeptControl:
-    return KeptControl(event.visit_id)
+def begin(event: visit.VisitRegistered) -> ControlState:
+    return ControlState(event.visit_id)
 
 
-def evolve(kept: KeptControl, event: visit.VisitChanged) -> KeptControl:
+def evolve(state: ControlState, event: visit.VisitChanged) -> ControlState:
     match event:
         case visit.VisitSurfaceControlTaken():
             taken = SurfaceControl(event.surface_id, event.visit_id, event.occurred_at)
-            return replace(kept, control=taken)
+            return replace(state, control=taken)
         case visit.VisitSurfaceControlReleased():
-            return replace(kept, control=None)
+            return replace(state, control=None)
         case _:
-            return kept
+            return state
 
 
-def rows_of(kept: KeptControl) -> list[SurfaceControl]:
+def rows_of(state: ControlState) -> list[SurfaceControl]:
     """Return the row by which the surface is controlled."""
-    return [kept.control] if kept.control else []
+    return [state.control] if state.control else []

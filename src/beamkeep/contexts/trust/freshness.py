@@ -19,7 +19,7 @@ class Reported(Record):
     """Null where an earlier state is shown: the age of reports at that time is not stored."""
 
 
-NEVER, NOT_KEPT = Reported(None, False), Reported(None, None)
+NEVER, NOT_STORED = Reported(None, False), Reported(None, None)
 
 
 class Stamped(Protocol):
@@ -36,7 +36,7 @@ async def reports[R: Stamped](
 ) -> dict[UUID, Reported]:
     """Return the last report about each of these ids, and whether the report is stale."""
     if read.shows_past:
-        return dict.fromkeys(ids, NOT_KEPT)
+        return dict.fromkeys(ids, NOT_STORED)
     id_column, stale_after = of.key[0], read.facts.stale_after
     heard: dict[UUID, Reported] = {
         getattr(row, id_column): Reported(row.last_reported_at, is_stale(row.age, stale_after))

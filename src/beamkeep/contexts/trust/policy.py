@@ -266,8 +266,8 @@ def define_policy(
     if commands != every and (unknown := commands - given.operation_names):
         raise InvalidPolicyPermittedCommandsError(f"Unknown: {', '.join(sorted(unknown))}.")
     if proposed != every and (others := proposed - given.proposable):
-        told = f"These cannot be proposed: {', '.join(sorted(others))}."
-        raise InvalidPolicyPermittedCommandsError(told)
+        detail = f"These cannot be proposed: {', '.join(sorted(others))}."
+        raise InvalidPolicyPermittedCommandsError(detail)
     conduit_id = given.surface.conduit_id if given.surface else INTERNAL
     if command.conduit_id != conduit_id:
         raise PolicyCannotDefineError(f"The conduit must be {conduit_id}.")

@@ -88,8 +88,8 @@ def define_surface(
     if command.conduit_id == INTERNAL:
         raise SurfaceCannotDefineError
     if command.unit_asset_id and (given is None or given.parent_id):
-        told = f"Asset {command.unit_asset_id} does not exist or has a parent."
-        raise InvalidSurfaceUnitAssetError(told)
+        detail = f"Asset {command.unit_asset_id} does not exist or has a parent."
+        raise InvalidSurfaceUnitAssetError(detail)
     return [SurfaceDefined.of(command, occurred_at=call.now, surface_id=call.new_id)]
 
 

@@ -385,8 +385,8 @@ def take_visit_surface_control(
     if holder is None:
         return [taken, SURFACE_CONTROL.insert(row)]
     if holder.id != visit.parent_id:
-        told = f"Visit {holder.id} controls the surface and must release control first."
-        raise VisitCannotTakeControlError(told, held_by_visit_id=holder.id)
+        detail = f"Visit {holder.id} controls the surface and must release control first."
+        raise VisitCannotTakeControlError(detail, held_by_visit_id=holder.id)
     return [_release(holder, call.now, visit.id), taken, SURFACE_CONTROL.replace(row)]
 
 

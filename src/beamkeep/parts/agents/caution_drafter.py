@@ -79,9 +79,9 @@ def judged(
         or any(LINK in text or plain(text) != text.strip() for text in texts)
     ):
         return ModelVerdict(NO_ACTION, failure=INVALID)
-    told: JsonObject = draft.model_dump(mode="json")
-    told["tags"] = [*sorted(draft.tags)]
-    inputs: JsonObject = {DRAFT: told}
+    fields: JsonObject = draft.model_dump(mode="json")
+    fields["tags"] = [*sorted(draft.tags)]
+    inputs: JsonObject = {DRAFT: fields}
     return ModelVerdict(
         choice, reasoning=plain(reasoning) or None, confidence=confidence, inputs=inputs
     )
@@ -95,13 +95,13 @@ def nothing_more(
 
 
 def _shown(caution: Caution, send_marked: bool) -> JsonObject:
-    told: JsonObject = {"text": caution.text}
+    text: JsonObject = {"text": caution.text}
     return {
         "id": str(caution.id),
         "target": {"kind": caution.target.kind, "id": str(caution.target.id)},
         "category": caution.category,
         "severity": caution.severity,
-        **shown(told, CautionRegistered, send_marked),
+        **shown(text, CautionRegistered, send_marked),
     }
 
 

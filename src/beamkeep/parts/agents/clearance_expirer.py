@@ -33,8 +33,8 @@ def react(clearance: Clearance, now: datetime, decision_id: UUID) -> Resolution 
     }
 
     def deferred(reason: str) -> Resolution:
-        told = {**inputs, "reason_code": reason}
-        return Resolution(decision_id, "ExpiryDeferred", key=f"defer:{about}", inputs=told)
+        explained = {**inputs, "reason_code": reason}
+        return Resolution(decision_id, "ExpiryDeferred", key=f"defer:{about}", inputs=explained)
 
     return Resolution(
         decision_id,

@@ -198,7 +198,7 @@ class ServiceDesk:
             evidence = self._service.evidence
             rows.append(evidence.folded(decided.read, agent.id, trigger.correlation_id))
         commands = [Creation(decided.decision, decided.decision_id), *decided.following]
-        # No version is held: the run has ended, and what was around it may go on changing while
+        # No version is held: the run has ended, and what was around it may continue to change while
         # the model answers.
         basis = Basis({}, rows)
         try:

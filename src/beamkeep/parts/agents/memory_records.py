@@ -70,12 +70,12 @@ class MemoryAgentRecords:
             if before is None or row.decision_id < before
             if _touches(wanted, calls.get(row.decision_id, []))
         ]
-        kept = (
+        matching = (
             each
             for each in found
             if (wanted.reason in each.reasons if wanted.reason else each.reasons or wanted.model)
         )
-        return [*kept][:limit]
+        return [*matching][:limit]
 
 
 def _day(day: date, calls: Sequence[DecisionInference]) -> AgentDay:

@@ -180,7 +180,7 @@ class ModelAgentRuntime:
             return await self._defer(turn, EXHAUSTED)
         verdict = ModelVerdict(self._reaction.deferred, failure=_name(error))
         if error.answered is None:
-            # An answer that could not be read may be billed: its reserve goes on counting.
+            # An answer that could not be read may be billed: its reserve continues to count.
             billed = isinstance(error, LanguageModelOutputInvalidError)
             return await self._write(turn, verdict, (), None if billed else call)
         entry = replace(self._entry(request, call, error.answered), error=_name(error))

@@ -117,7 +117,7 @@ SELECT r.decision_id, r.agent_id, r.decided_at, l.request_model, l.response_mode
 
 
 class PostgresAgentRecords:
-    """Sums calls and finds decisions by indexes of the rows beside decisions."""
+    """Sums calls and finds decisions by indexes of the rows of decisions."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections

@@ -134,8 +134,8 @@ class TickLoop:
             if resolution:
                 await reactions.writer.write(reaction.agent, resolution, read)
         except (MovedError, Cannot, UnauthorizedError) as error:
-            # Something has changed meanwhile. Nothing was written; the next tick judges anew.
-            log.info("agent judges anew", kind=reaction.agent.kind, because=type(error).__name__)
+            # Something has changed meanwhile. Nothing was written; the next tick judges again.
+            log.info("agent judges again", kind=reaction.agent.kind, because=type(error).__name__)
         except AgentDeniedError as error:
             reactions.pass_over(reaction.agent, "denied", item=id, reason_code=str(error))
         except UNREACHABLE:

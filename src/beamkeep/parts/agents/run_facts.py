@@ -1,4 +1,4 @@
-"""Run facts: what a model is told about a run that has ended."""
+"""Run facts: what a model is shown about a run that has ended."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeAliasType, get_args, get_origin, get_type_hints
@@ -78,17 +78,17 @@ def shown(payload: JsonObject, of: type[object], send_marked: bool) -> JsonObjec
 
 def fitted(facts: JsonObject) -> JsonObject:
     """Return facts that are small enough to send; what was cut is named under `cut`."""
-    kept, cut = dict(facts), set[str]()
-    if len(encode(kept["effective_parameters"])) > MOST_PARAMETER_BYTES:
-        kept["effective_parameters"] = CUT
+    shortened, cut = dict(facts), set[str]()
+    if len(encode(shortened["effective_parameters"])) > MOST_PARAMETER_BYTES:
+        shortened["effective_parameters"] = CUT
         cut.add("effective_parameters")
-    while len(encode(kept)) > MOST_BYTES - 1024:
-        longest = max(_lists(kept), key=lambda name: len(encode(kept[name])))
-        rows = _lists(kept)[longest]
-        kept[longest] = rows[: len(rows) // 2]
+    while len(encode(shortened)) > MOST_BYTES - 1024:
+        longest = max(_lists(shortened), key=lambda name: len(encode(shortened[name])))
+        rows = _lists(shortened)[longest]
+        shortened[longest] = rows[: len(rows) // 2]
         cut.add(longest)
-    kept["cut"] = [*sorted(cut)]
-    return kept
+    shortened["cut"] = [*sorted(cut)]
+    return shortened
 
 
 def _lists(facts: JsonObject) -> dict[str, list[Json]]:

@@ -85,8 +85,8 @@ def react(
 
 
 def _deferred(decision_id: UUID, key: str, inputs: dict[str, Json], reason: str) -> Resolution:
-    told = {**inputs, "reason_code": reason}
-    return Resolution(decision_id, "SupervisionDeferred", key=key, inputs=told)
+    explained = {**inputs, "reason_code": reason}
+    return Resolution(decision_id, "SupervisionDeferred", key=key, inputs=explained)
 
 
 async def open_runs(read: Reader, now: datetime) -> Sequence[UUID]:

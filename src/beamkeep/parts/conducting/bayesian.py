@@ -61,22 +61,22 @@ def bayesian(evidence: Evidence) -> SteeringAdvice:
     values = _values(evidence)
     losses = _losses(evidence, values)
     best = min(range(len(losses)), key=losses.__getitem__, default=None)
-    told = "" if best is None else _told(evidence, best)
+    note = "" if best is None else _best_so_far(evidence, best)
     time = evidence.remaining_time
     if evidence.remaining_iterations <= 0 or (time is not None and time <= 0):
-        return SteeringAdvice(AdviceVerdict.STOP, rationale=f"The budget is used up.{told}")
+        return SteeringAdvice(AdviceVerdict.STOP, rationale=f"The budget is used up.{note}")
     is_met = best is not None and losses[best] <= options["tolerance"]
     if evidence.objective.kind is ObjectiveKind.SATISFY and is_met:
-        return SteeringAdvice(AdviceVerdict.STOP, rationale=f"The target value was reached.{told}")
+        return SteeringAdvice(AdviceVerdict.STOP, rationale=f"The target value was reached.{note}")
     first = int(options["first_passes"]) or 2 * len(axes) + 1
     if len(passes) < first:
         filling = _coordinate(axes, _filling(len(passes), len(axes)))
-        why = f"Pass {len(passes) + 1} of the first {first}, which fill the space evenly.{told}"
+        why = f"Pass {len(passes) + 1} of the first {first}, which fill the space evenly.{note}"
         return SteeringAdvice(AdviceVerdict.MEASURE, next_coordinate=filling, rationale=why)
     guess = _guess(evidence, values)
     gain = f"{guess.score:.3g} of the spread of the values"
     if guess.score < options["least_improvement"] and len(passes) >= 2 * first:
-        why = f"Nowhere is more expected to be gained than {gain}.{told}"
+        why = f"Nowhere is more expected to be gained than {gain}.{note}"
         return SteeringAdvice(
             AdviceVerdict.STOP,
             rationale=why,
@@ -87,7 +87,7 @@ def bayesian(evidence: Evidence) -> SteeringAdvice:
     return SteeringAdvice(
         AdviceVerdict.MEASURE,
         next_coordinate=_coordinate(axes, guess.place),
-        rationale=f"By the model of {len(passes)} passes, this point may gain {gain}.{told}",
+        rationale=f"By the model of {len(passes)} passes, this point may gain {gain}.{note}",
         confidence=guess.fit,
         confidence_source="leave-one-out of the model",
         alternatives=tuple(dict(_coordinate(axes, each)) for each in guess.others),
@@ -135,7 +135,7 @@ def _losses(evidence: Evidence, values: Sequence[float]) -> list[float]:
     return [value if target is None else abs(value - target) for value in values]
 
 
-def _told(evidence: Evidence, best: int) -> str:
+def _best_so_far(evidence: Evidence, best: int) -> str:
     if evidence.objective.kind is ObjectiveKind.EXPLORE:
         return ""
     found = evidence.passes[best]
@@ -184,7 +184,7 @@ def _guess(evidence: Evidence, values: Sequence[float]) -> _Guess:
 def _model(places: Numbers, values: Numbers, seed: int) -> GaussianProcessRegressor:
     passes, count = places.shape
     # A length for each axis is learnt from many passes only: from few, an axis that matters is
-    # taken for one that does not, and the search ends beside the optimum.
+    # taken for one that does not, and the search ends next to the optimum.
     lengths = np.full(count, 0.3) if passes >= PASSES_PER_LENGTH * count else 0.3
     kernel = (
         ConstantKernel(1.0, (0.05, 20.0)) * Matern(lengths, (0.05, 1.0), nu=2.5)

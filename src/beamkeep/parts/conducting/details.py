@@ -84,6 +84,6 @@ def result_of(result: object) -> JsonObject:
     except ValueError as error:
         raise StepFailedError(wrong, f"What the action returned: {error}.", in_doubt=True) from None
     if (length := _byte_length(detail)) > LONGEST_DETAIL:
-        told = f"What the action returned has {length} bytes; a row holds {LONGEST_DETAIL}."
-        raise StepFailedError(wrong, told, in_doubt=True)
+        text = f"What the action returned has {length} bytes; a row holds {LONGEST_DETAIL}."
+        raise StepFailedError(wrong, text, in_doubt=True)
     return detail

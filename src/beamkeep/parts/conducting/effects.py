@@ -142,15 +142,15 @@ class Effects:
         try:
             seen = await self._control.read(step.address, step.timeout)
         except ControlError as error:
-            told = plain(str(error))
-            run.readings.append({"error_class": _class_of(error), "message": told})
-            unread = f"The value was written and could not be read back: {told}"
+            detail = plain(str(error))
+            run.readings.append({"error_class": _class_of(error), "message": detail})
+            unread = f"The value was written and could not be read back: {detail}"
             raise StepFailedError(wrong, unread, in_doubt=True) from error
         differs = not _reads_back(step.value, seen)
         run.readings.append(shown(seen) | {"differs": differs})
         if differs:
-            told = f"{step.address} was written {step.value} and reads {seen.value}."
-            raise StepFailedError(wrong, told, in_doubt=True)
+            detail = f"{step.address} was written {step.value} and reads {seen.value}."
+            raise StepFailedError(wrong, detail, in_doubt=True)
 
     async def _act(self, step: RecipeActionStep, run: StepRun) -> JsonObject:
         action, kinds = self._actions[step.name], set[ActuationKind]()
@@ -183,8 +183,8 @@ class Effects:
             # What the body wrote before is not known here.
             raise StepFailedError(_class_of(error), str(error), in_doubt=True) from error
         except Exception as error:
-            told = f"{type(error).__name__}: {error}"
-            raise StepFailedError("ActionFailedError", told, in_doubt=True) from error
+            detail = f"{type(error).__name__}: {error}"
+            raise StepFailedError("ActionFailedError", detail, in_doubt=True) from error
         finally:
             control.end()
         kind = joined(kinds)
@@ -233,11 +233,11 @@ class Effects:
         run.readings.append(shown(reading))
         value = reading.value
         if reading.quality is not Quality.GOOD:
-            told = f"The quality is {reading.quality}: {reading.quality_detail}"
-            raise StepFailedError("CaptureFailedError", told, in_doubt=False)
+            detail = f"The quality is {reading.quality}: {reading.quality_detail}"
+            raise StepFailedError("CaptureFailedError", detail, in_doubt=False)
         if not _is_scalar(value):
-            told = "The value is not a finite number, a boolean or a short text."
-            raise StepFailedError("CaptureFailedError", told, in_doubt=False)
+            detail = "The value is not a finite number, a boolean or a short text."
+            raise StepFailedError("CaptureFailedError", detail, in_doubt=False)
         return {"capture_name": step.capture_name, "value": storable(value)}
 
     async def _submit(self, step: RecipeComputeStep, run: StepRun) -> JsonObject:
@@ -310,11 +310,11 @@ class Effects:
             found = await self._system.fetch_measurements(job_id)
             named = [each for each in found if each.name == step.capture_name]
             if not named:
-                told = f"Job {job_id} reported no {step.capture_name!r}."
-                raise compute.ComputeMeasurementMissingError(told)
+                detail = f"Job {job_id} reported no {step.capture_name!r}."
+                raise compute.ComputeMeasurementMissingError(detail)
             if len(named) > 1 or named[0].quality != Quality.GOOD or not _is_scalar(named[0].value):
-                told = f"Job {job_id} reported no single good value of {step.capture_name!r}."
-                raise compute.ComputeMeasurementAmbiguousError(told)
+                detail = f"Job {job_id} reported no single good value of {step.capture_name!r}."
+                raise compute.ComputeMeasurementAmbiguousError(detail)
             done["measurements"] = msgspec.to_builtins(named)
         return done
 
@@ -370,7 +370,7 @@ class _ActionControl:
                 self._run.written.append({**write, **outcome})
 
     def end(self) -> None:
-        """End with the step: nothing is read or written any more, whatever the body goes on to."""
+        """End with the step: nothing is read or written any more, whatever the body does then."""
         self._is_over = True
         while self._unknown:
             _, write = self._unknown.popitem()
@@ -394,11 +394,11 @@ class _ActionControl:
             *value_findings(self._routes, address, value),
         ]
         if address not in self._writes:
-            told = f"The action does not declare that it writes {address!r}."
-            findings.insert(0, RouteFinding("ControlAddressNotWritableError", told))
+            text = f"The action does not declare that it writes {address!r}."
+            findings.insert(0, RouteFinding("ControlAddressNotWritableError", text))
         if claimed is not None and address not in claimed:
-            told = f"The conduct was requested without {address!r}, so that it has no claim on it."
-            findings.append(RouteFinding("ControlAddressNotClaimedError", told))
+            text = f"The conduct was requested without {address!r}, so that it has no claim on it."
+            findings.append(RouteFinding("ControlAddressNotClaimedError", text))
         for finding in findings:
             raise StepFailedError(finding.error_class, finding.message, in_doubt=True)
 

@@ -1,4 +1,4 @@
-"""Facts of a conduct: everything that a worker reads before it goes on."""
+"""Facts of a conduct: everything that a worker reads before it continues."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -86,7 +86,7 @@ def _ordinal(stage: Stage, detail: JsonObject, number: int) -> int:
 
 
 class Walker:
-    """Walks conducts, each on behalf of whoever asked for it."""
+    """Walks conducts, each on behalf of the caller who asked for it."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Walker:
         self.effects, self.advisors, self.telemetry = effects, advisors, telemetry
 
     async def walk(self, held: Holding) -> None:
-        """Walk a conduct to its end, or until its worker is told to stop."""
+        """Walk a conduct to its end, or until its worker is asked to stop."""
         facts = await self.reader.facts(held.work)
         if facts:
             await ConductWalk(self, held, facts).run()
@@ -138,13 +138,13 @@ class ConductWalk:
         if facts is None:
             self._is_over = True
             return
-        kept, self._facts = self._known, facts
+        before, self._facts = self._known, facts
         self._known = replace(
             facts.known,
-            refusal=kept.refusal,
-            answer=kept.answer,
-            lost_submissions=kept.lost_submissions,
-            flags=replace(facts.known.flags, parent_run_left=kept.flags.parent_run_left),
+            refusal=before.refusal,
+            answer=before.answer,
+            lost_submissions=before.lost_submissions,
+            flags=replace(facts.known.flags, parent_run_left=before.flags.parent_run_left),
         )
 
     async def _gates_pass(self) -> bool:

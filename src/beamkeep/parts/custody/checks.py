@@ -29,7 +29,7 @@ from beamkeep.contexts.data.check import (
 )
 from beamkeep.contexts.data.dataset import PARTS
 from beamkeep.contexts.data.distribution import (
-    KEPT,
+    PRESENT,
     CheckKind,
     Distribution,
     FileIdentity,
@@ -52,7 +52,7 @@ FILES_AT_ONCE = 1_000
 
 
 class ReadProgress:
-    """How far a reading is: told by a reader, written by a worker."""
+    """How far a reading is: reported by a reader, written by a worker."""
 
     def __init__(self) -> None:
         self.bytes_read = 0
@@ -108,7 +108,7 @@ class Checker:
             claim=work.claim,
             owner=work.owner,
         )
-        if copy.status not in KEPT:
+        if copy.status not in PRESENT:
             await self._send(end)
             return
         found = await self._attestation(held, copy, check)
@@ -132,7 +132,7 @@ class Checker:
             outcome = layout if isinstance(layout, CheckFailure) else FoundSum(layout=layout)
         else:
             stored = await self._store.rows(READ_FILES, {"check_id": check.check_id})
-            # What a file of one piece had is lost; a directory goes on after its finished files.
+            # What a file of one piece had is lost; a directory continues after its finished files.
             begun = (check.started_at if stored else None) or self._clock()
             check = replace(check, started_at=begun)
             outcome = await self._sum(held, to_read, check, [_checked(row) for row in stored])

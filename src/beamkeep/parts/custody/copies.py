@@ -105,8 +105,8 @@ class ChildCopyReader:
         return json.dumps(request).encode()
 
 
-def _heard(told: dict[str, object], progress: ReadProgress) -> FoundBytes | CheckFailure | None:
-    match told:
+def _heard(answer: dict[str, object], progress: ReadProgress) -> FoundBytes | CheckFailure | None:
+    match answer:
         case {"read": int(count)}:
             progress.bytes_read = count
         case {"file": [str(path), str(value), [int(a), int(b), int(c), int(d)]]}:

@@ -125,15 +125,15 @@ def _failure(error: OSError) -> str:
 
 
 def _pace(bytes_per_second: float) -> Pace:
-    limit, read, told_at = RateLimit(bytes_per_second), 0, time.monotonic()
+    limit, read, reported_at = RateLimit(bytes_per_second), 0, time.monotonic()
 
     def pace(count: int) -> None:
-        nonlocal read, told_at
+        nonlocal read, reported_at
         limit(count)
         read += count
-        if time.monotonic() - told_at >= TELL_EVERY:
+        if time.monotonic() - reported_at >= TELL_EVERY:
             _tell(read=read)
-            told_at = time.monotonic()
+            reported_at = time.monotonic()
 
     return pace
 

@@ -64,7 +64,7 @@ SELECT supply_id, kind, number, bytes FROM bk.custody_total
  WHERE number <> 0 AND ($1::uuid IS NULL OR supply_id = $1)
 """
 OWN_TOTALS = "SELECT counted FROM bk.custody WHERE owner_id = $1"
-"""A person's own datasets are counted anew, since the totals are of all owners."""
+"""A person's own datasets are counted again, since the totals are of all owners."""
 
 
 class PostgresCustody:

@@ -1,4 +1,4 @@
-"""The custody watch: judges datasets anew after every event of theirs or of their copies."""
+"""The custody watch: judges datasets again after every event of theirs or of their copies."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -75,7 +75,7 @@ class CustodyWatch:
         return 0.0 if is_full else PAUSE_SECONDS
 
     async def refresh(self, ids: Iterable[UUID]) -> None:
-        """Judge these datasets anew."""
+        """Judge these datasets again."""
         if not (wanted := sorted({*ids})):
             return
         async with self._index.refreshing(wanted) as refresh:

@@ -33,7 +33,7 @@ class ExchangeSettings(CoreSettings):
 
     @model_validator(mode="after")
     def signer_is_whole(self) -> Self:
-        """Raise ValueError when the token that signs is named in part, or beside a directory."""
+        """Raise ValueError when the token that signs is named in part, or with a directory."""
         parts = {
             "SIGNING_PKCS11_MODULE": self.signing_pkcs11_module,
             "SIGNING_PKCS11_TOKEN": self.signing_pkcs11_token,

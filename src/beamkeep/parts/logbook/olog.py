@@ -159,8 +159,8 @@ async def _in_time(seconds: float) -> AsyncGenerator[None]:
 def plain(text: str) -> str:
     """Return a text without control characters, invisible ones and such as change direction."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
-    kept = [each for each in lines if each == "\n" or unicodedata.category(each)[0] != "C"]
-    return "".join(kept)
+    printable = [each for each in lines if each == "\n" or unicodedata.category(each)[0] != "C"]
+    return "".join(printable)
 
 
 def literal(text: str) -> str:

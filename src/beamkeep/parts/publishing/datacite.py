@@ -70,9 +70,9 @@ def _retry_after(answer: httpx2.Response) -> float | None:
 def _state(answer: httpx2.Response) -> str | None:
     """Return the state of the DOI in an answer, if the answer has the right shape."""
     try:
-        told = cast("object", answer.json())
+        found = cast("object", answer.json())
     except ValueError:
         return None
     for name in ("data", "attributes", "state"):
-        told = cast("dict[str, object]", told).get(name) if isinstance(told, dict) else None
-    return str(told) if told else None
+        found = cast("dict[str, object]", found).get(name) if isinstance(found, dict) else None
+    return str(found) if found else None

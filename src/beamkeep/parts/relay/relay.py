@@ -178,14 +178,14 @@ class Relay:
 
     async def _begin(self, last: LastMessage) -> tuple[LogPlace, bool]:
         """Return after which event the relay continues, and whether that is a break."""
-        kept = await self._places.read()
-        if kept and kept.decided and not kept.is_followed(last):
+        stored = await self._places.read()
+        if stored and stored.decided and not stored.is_followed(last):
             # Kept before the first message, so that a crash after it does not lead to another.
             await self._places.begin_break(last.sequence)
-            return await self._require_known(kept.place), True
+            return await self._require_known(stored.place), True
         if last.cursor is not None:
             return await self._place_of(last.cursor), False
-        return (await self._require_known(kept.place) if kept else START), False
+        return (await self._require_known(stored.place) if stored else START), False
 
     async def _publish(
         self, session: BusSession, sequence: int, place: LogPlace, follows_break: bool
@@ -223,10 +223,10 @@ class Relay:
         now = asyncio.get_running_loop().time()
         if now < self._keep_at:
             return
-        kept = await self._places.read()
-        if kept and kept.is_new_decision:
+        stored = await self._places.read()
+        if stored and stored.is_new_decision:
             raise BreakDecidedError
-        if kept != RelayPlace(place):
+        if stored != RelayPlace(place):
             await self._places.write(place)
         self._keep_at = now + KEEP_SECONDS
 
@@ -247,17 +247,17 @@ class Relay:
         return place
 
     def _message(self, event: Envelope, entry: Entry | None, max_payload: int) -> BusMessage:
-        told = self._reader.events.of(event, entry)
-        body = encode(told)
+        sent = self._reader.events.of(event, entry)
+        body = encode(sent)
         if len(body) + HEADER_BYTES > max_payload:
-            body = encode(without_data(told))
+            body = encode(without_data(sent))
         code = entry.facility_code if entry else None
-        names = code or UNKNOWN_FACILITY, told.streamtype, told.type.removeprefix("beamkeep.")
-        return BusMessage(f"beamkeep.{'.'.join(names)}", told.id, told.cursor, body=body)
+        names = code or UNKNOWN_FACILITY, sent.streamtype, sent.type.removeprefix("beamkeep.")
+        return BusMessage(f"beamkeep.{'.'.join(names)}", sent.id, sent.cursor, body=body)
 
 
-def without_data(told: CloudEvent) -> dict[str, object]:
+def without_data(event: CloudEvent) -> dict[str, object]:
     """Return an event that is too large for the bus, with the address of its object's history."""
-    attributes: dict[str, object] = msgspec.to_builtins(replace(told, data={}))
+    attributes: dict[str, object] = msgspec.to_builtins(replace(event, data={}))
     del attributes["data"]
-    return attributes | {"dataref": f"{told.source}/history"}
+    return attributes | {"dataref": f"{event.source}/history"}

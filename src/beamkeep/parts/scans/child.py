@@ -39,8 +39,8 @@ class Channel:
         _, descriptor = self.receive()
         return ScanFile(io.FileIO(descriptor))
 
-    def answer(self, told: dict[str, Any]) -> None:
-        line = json.dumps(told, allow_nan=False).encode() + b"\n"
+    def answer(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message, allow_nan=False).encode() + b"\n"
         if len(line) > MOST_ANSWERED:
             line = b'{"refused": "The answer would be too long."}\n'
         while line:

@@ -51,18 +51,18 @@ class _EntryReader:
     def read(self) -> dict[str, Any]:
         layout, group = self._layout, self._entry.group
         frames = self._frames()
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "frame_shape": list(frames.shape[-2:]),
             "frame_count": frames.shape[0],
             "dtype": frames.dtype,
         }
         if len(frames.shape) == 4:
-            told["channel_count"] = frames.shape[1]
-        told |= self._kinds_and_angles(frames.shape[0])
+            facts["channel_count"] = frames.shape[1]
+        facts |= self._kinds_and_angles(frames.shape[0])
         planned = self._noted("planned_count", self._planned)
         if planned is not None:
-            found = told.get("projection_count", frames.shape[0])
-            told |= {"planned_count": planned, "missing_count": max(planned - found, 0)}
+            found = facts.get("projection_count", frames.shape[0])
+            facts |= {"planned_count": planned, "missing_count": max(planned - found, 0)}
         settings = {
             key: value
             for key, sources in layout.settings
@@ -72,7 +72,7 @@ class _EntryReader:
         title = None if layout is DATA_EXCHANGE else text_or_none(self._file, group, "title")
         start = self._noted("start_time", lambda: self._first_text(layout.start))
         end = self._noted("ended_at", lambda: self._first_text(layout.end))
-        evidence = told | ({"unreadable_fields": self._unreadable} if self._unreadable else {})
+        evidence = facts | ({"unreadable_fields": self._unreadable} if self._unreadable else {})
         return {
             "entry": self._entry.path,
             "title": title,

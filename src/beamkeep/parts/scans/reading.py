@@ -67,7 +67,7 @@ class FoundScan(Record):
     """The files with the frames, by the names that the file gives them."""
 
 
-class Told(Record):
+class ScanAnswer(Record):
     """One line of the closed process."""
 
     landlock: int | None = None
@@ -125,37 +125,37 @@ class ScanReader:
         try:
             async with asyncio.timeout(SECONDS), _closed_process() as process:
                 process.send({"entry": request.entry} if request.entry else {}, master)
-                told = await process.told()
-                while told.open is not None:
-                    part = await self._open_part(told.open, files)
+                answer = await process.answer()
+                while answer.open is not None:
+                    part = await self._open_part(answer.open, files)
                     try:
                         process.send({}, part)
                     finally:
                         os.close(part)
-                    told = await process.told()
+                    answer = await process.answer()
         except TimeoutError:
             raise InvalidScanFileError(f"Reading it took more than {SECONDS} seconds.") from None
         finally:
             os.close(master)
-        if told.being_written:
+        if answer.being_written:
             raise ScanFileUnstableError(
                 "It is marked as open for writing. If its writer died, clear the mark with h5clear."
             )
-        if told.scan is None or told.scan.layout not in PROFILES:
-            raise InvalidScanFileError(told.refused)
-        if any(len(msgspec.json.encode(entry)) > MOST_OF_ENTRY for entry in told.scan.entries):
+        if answer.scan is None or answer.scan.layout not in PROFILES:
+            raise InvalidScanFileError(answer.refused)
+        if any(len(msgspec.json.encode(entry)) > MOST_OF_ENTRY for entry in answer.scan.entries):
             raise InvalidScanFileError("It tells too much of one entry.")
-        return told.scan
+        return answer.scan
 
     async def _open_part(self, name: str, files: _Files) -> int:
         """Return a file that the master names, as HDF5 finds it."""
-        beside = os.path.dirname(files.master)
+        folder = os.path.dirname(files.master)
         if os.path.isabs(name):
             try:
                 return await self._open(os.path.normpath(name), name, files)
             except (ScanFileNotFoundError, InvalidScanLocatorError):
                 name = os.path.basename(name)
-        return await self._open(os.path.normpath(os.path.join(beside, name)), name, files)
+        return await self._open(os.path.normpath(os.path.join(folder, name)), name, files)
 
     async def _open(self, path: str, named: str, files: _Files) -> int:
         """Return a regular file that nobody writes; raise the refusal of any other."""
@@ -187,14 +187,14 @@ class ScanReader:
         if not stat.S_ISREG(found.st_mode):
             raise InvalidScanFileError(f"{name!r} is not a regular file.")
         if files.within is not None and found.st_nlink > 1:
-            told = f"{name!r} has more than one name, so it may be a file of somebody else."
-            raise InvalidScanLocatorError(f"{told} Copy it.")
+            detail = f"{name!r} has more than one name, so it may be a file of somebody else."
+            raise InvalidScanLocatorError(f"{detail} Copy it.")
         identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         if files.seen.setdefault(path, identity) != identity:
             raise ScanFileUnstableError(f"{name!r} changed while it was read.")
         if self._clock() - found.st_mtime < self._quiet:
-            told = f"{name!r} was modified less than {self._quiet:g} seconds ago."
-            raise ScanFileUnstableError(told)
+            detail = f"{name!r} was modified less than {self._quiet:g} seconds ago."
+            raise ScanFileUnstableError(detail)
         if len(files.seen) > MOST_FILES + 1:
             raise InvalidScanFileError(f"The frames are in more than {MOST_FILES} files.")
 
@@ -269,10 +269,10 @@ class ClosedProcess:
         except OSError:
             raise InvalidScanFileError("Reading it failed.") from None
 
-    async def told(self) -> Told:
+    async def answer(self) -> ScanAnswer:
         """Return the next answer. Raise InvalidScanFileError when the process has ended."""
         try:
-            return msgspec.json.decode(await self._answers.readline(), type=Told)
+            return msgspec.json.decode(await self._answers.readline(), type=ScanAnswer)
         except (ValueError, msgspec.DecodeError):
             raise InvalidScanFileError("Reading it failed: the file is damaged.") from None
 
@@ -296,7 +296,7 @@ async def _closed_process() -> AsyncGenerator[ClosedProcess]:
             os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
         try:
             closed = ClosedProcess(ours, process.stdout or asyncio.StreamReader())
-            if (await closed.told()).landlock is None:
+            if (await closed.answer()).landlock is None:
                 raise RuntimeError("The reader of scan files did not close itself.")
             yield closed
         finally:

@@ -16,8 +16,8 @@ def given_parts(
         return tuple(DatasetPart(path, size, checksum.value) for path, size in sizes.items())
     if {part.path: part.byte_size for part in parts} != sizes:
         found = ", ".join(f"{path} ({size} bytes)" for path, size in sorted(sizes.items())[:20])
-        told = f"Send sha256-tree and these parts: {found}."
-        raise InvalidScanChecksumError(told, **files_of(sizes, base))
+        detail = f"Send sha256-tree and these parts: {found}."
+        raise InvalidScanChecksumError(detail, **files_of(sizes, base))
     if checksum != Checksum(ChecksumAlgorithm.SHA256_TREE, tree_digest(parts)):
         raise InvalidScanChecksumError("The checksum is not the sha256-tree of the parts.")
     return parts

@@ -189,11 +189,11 @@ class _Delivering:
     async def _deliver_new(self) -> bool:
         """Deliver the next events, if there are any; return whether any were looked at."""
         follower = self._all.follower
-        told = follower.after(self._place, AT_ONCE)
-        if told is None:
+        events = follower.after(self._place, AT_ONCE)
+        if events is None:
             wanted, reached, looked_at = await self._page()
         else:
-            wanted, looked = await asked_for(told, self._filters, follower.facilities)
+            wanted, looked = await asked_for(events, self._filters, follower.facilities)
             reached, looked_at = looked[-1].place if looked else self._place, len(looked)
             if wanted and (owner_id := await self._permit()):
                 wanted = await self._all.owners.own(wanted, owner_id)

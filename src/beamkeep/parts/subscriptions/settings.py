@@ -27,7 +27,7 @@ class SubscriptionSettings(CoreSettings):
     example from `openssl rand -base64 32`. Required to register subscriptions and to send."""
 
     @model_validator(mode="after")
-    def secrets_can_be_kept(self) -> Self:
+    def secrets_can_be_stored(self) -> Self:
         """Raise ValueError when the key of subscriptions cannot be read."""
         self.secret_keeper()
         return self

@@ -1,4 +1,4 @@
-"""The witness on PostgreSQL: leaves of the log and of the rows beside it, tiles, checkpoints."""
+"""The witness on PostgreSQL: leaves of the log and of the rows next to it, tiles, checkpoints."""
 
 import asyncio
 from collections import deque

@@ -9,7 +9,7 @@ import asyncpg
 from beamkeep.adapters.postgres.statements import Statement
 
 from .postgres import READING, TABLES, PostgresWitness, moved
-from .trees.leaves import KeptAnchor, Leaf, Tree, TreeState
+from .trees.leaves import Leaf, StoredAnchor, Tree, TreeState
 from .trees.tree import Frontier, leaf_hash
 
 INSERT_ANCHOR = Statement("""
@@ -78,9 +78,9 @@ class PostgresProving(PostgresWitness):
         """Return how many tiles are kept of a tree, and of trees that have not begun."""
         return (await self.connections.read(TILE_COUNT, tree, number))[0][0]
 
-    async def anchors(self, tree: Tree) -> Sequence[KeptAnchor]:
+    async def anchors(self, tree: Tree) -> Sequence[StoredAnchor]:
         """Return what operators said after restores, oldest first."""
-        return [KeptAnchor(*row) for row in await self.connections.read(ANCHORS, tree)]
+        return [StoredAnchor(*row) for row in await self.connections.read(ANCHORS, tree)]
 
     async def redactions(self) -> Sequence[tuple[str, datetime, str]]:
         """Return what was redacted: its name, when, and why."""

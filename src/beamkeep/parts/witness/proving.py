@@ -39,7 +39,7 @@ from .trees.notes import (
 from .trees.tree import Frontier, InvalidFrontierError
 from .trees.verifying import (
     Agreement,
-    KeptTree,
+    StoredTree,
     agreement,
     signed_notes,
     verify,
@@ -73,11 +73,11 @@ class Verified(NamedTuple):
     """The names of anchors and redactions that are known."""
     progress: Callable[[int], None]
 
-    def finding(self, name: str, told: str) -> tuple[bool, str]:
+    def finding(self, name: str, text: str) -> tuple[bool, str]:
         """Return something that was done to the record: a fault unless it is known."""
         is_known = name in self.accepted
         known = "" if is_known else f" If you know of it, add --accept {name}."
-        return not is_known, told + known
+        return not is_known, text + known
 
 
 async def verify_record(
@@ -136,9 +136,9 @@ async def _verify_tree(
         yield True, f"{tree}: None of the checkpoints is of this tree, which was signed."
     async for found in _verify_anchors(store, tree, number, verified):
         yield found
-    kept = [(each.size, each.root, each.note) for each in stored if each.number == number]
+    rows = [(each.size, each.root, each.note) for each in stored if each.number == number]
     found = await verify(
-        KeptTree(state.frontier, state.tx, kept, tiles=await store.tile_count(tree, number)),
+        StoredTree(state.frontier, state.tx, rows, tiles=await store.tile_count(tree, number)),
         mine,
         store.every_leaf(tree, number, CORES),
         partial(store.tiles, tree, number),
@@ -155,17 +155,17 @@ async def _verify_anchors(
 ) -> AsyncGenerator[tuple[bool, str]]:
     """Yield what was said after restores, and how far the log agrees with trees before them."""
     anchors: dict[int, Anchor] = {}
-    for kept in await store.anchors(tree):
-        anchor = read_anchor(kept.leaf) if kept.leaf else None
-        if kept.leaf is None:
-            name = f"{tree}-{kept.number}-from-{kept.floor}"
-            told = f"An anchor of {tree}-{kept.number} says that all up to transaction {kept.floor}"
-            yield verified.finding(name, f"{told} was restored at {kept.at}: {kept.reason}.")
-        elif anchor is None or anchor.reason != kept.reason:
-            yield True, f"{tree}: The anchor of number {kept.number} cannot be read or was altered."
+    for row in await store.anchors(tree):
+        anchor = read_anchor(row.leaf) if row.leaf else None
+        if row.leaf is None:
+            name = f"{tree}-{row.number}-from-{row.floor}"
+            text = f"An anchor of {tree}-{row.number} says that all up to transaction {row.floor}"
+            yield verified.finding(name, f"{text} was restored at {row.at}: {row.reason}.")
+        elif anchor is None or anchor.reason != row.reason:
+            yield True, f"{tree}: The anchor of number {row.number} cannot be read or was altered."
         else:
-            anchors[kept.number] = anchor
-            yield verified.finding(f"{tree}-{kept.number}", _in_words(tree, kept.number, anchor))
+            anchors[row.number] = anchor
+            yield verified.finding(f"{tree}-{row.number}", _in_words(tree, row.number, anchor))
     if number > 1 and number not in anchors:
         yield True, f"{tree}: Number {number} has no anchor that says why it began."
     for origin, notes in verified.notes.items():
@@ -176,8 +176,8 @@ async def _verify_anchors(
         named = [each for each in anchors.values() if each.last.origin == origin]
         if not named:
             # A restore to a time before the anchor has taken the anchor away.
-            told = f"{origin} was replaced, and the database has no anchor that names it."
-            yield verified.finding(f"{tree}-{old}-replaced", told)
+            text = f"{origin} was replaced, and the database has no anchor that names it."
+            yield verified.finding(f"{tree}-{old}-replaced", text)
             continue
         for fault in _against(origin, notes, agreed, named):
             yield True, f"{tree}: {fault}"
@@ -273,18 +273,18 @@ class Anchoring(NamedTuple):
         last = max((last for key in self.keys if (last := key.memory.last(tree))), default=None)
         if last is None or await self._is_named(store, before, last):
             await store.anchor(before, self.reason, None, before.number)
-            return f"This host has signed nothing of the tree of {tree}. It goes on."
+            return f"This host has signed nothing of the tree of {tree}. It continues."
         # If the anchor of the tree that was signed is lost as well, no root can be compared.
-        is_kept = last.number <= before.number
-        size, root = await _root_at(store, tree, last) if is_kept else (None, None)
+        is_stored = last.number <= before.number
+        size, root = await _root_at(store, tree, last) if is_stored else (None, None)
         if last.number == before.number and root == last.root:
             await store.anchor(before, self.reason, None, before.number)
-            told = f"The tree of {tree} is the one that was signed, up to size {last.size}."
-            return f"{told} It goes on."
+            detail = f"The tree of {tree} is the one that was signed, up to size {last.size}."
+            return f"{detail} It continues."
         if root is not None and root != last.root and not self.is_diverged:
             was, signed = (b64encode(each).decode() for each in (root, last.root))
-            told = f"at size {last.size} its root is {was}, and {signed} was signed."
-            raise WitnessRefusedError(tree, told, "To accept this, use --diverged.")
+            detail = f"at size {last.size} its root is {was}, and {signed} was signed."
+            raise WitnessRefusedError(tree, detail, "To accept this, use --diverged.")
         number = max(before.number, last.number) + 1
         leaf = Anchor(
             self.reason,
@@ -330,11 +330,11 @@ async def witness_faults(settings: WitnessSettings) -> AsyncGenerator[str]:
         witness = Witness(store, settings.witness_keys(), settings.witness_origin, clock=now)
         for tree in Tree:
             try:
-                told, since = await witness.refusal(tree), await store.waiting_since(tree)
+                refusal, since = await witness.refusal(tree), await store.waiting_since(tree)
             except InvalidFrontierError:
-                told, since = f"{tree}: {UNREADABLE}", None
-            if told:
-                yield told
+                refusal, since = f"{tree}: {UNREADABLE}", None
+            if refusal:
+                yield refusal
                 continue
             if since and now() - since > LATE:
                 remedy = "See that `beamkeep work` runs."

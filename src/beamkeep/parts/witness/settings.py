@@ -28,7 +28,7 @@ class WitnessSettings(CoreSettings):
 
     witness_key_file: Path | None = None
     """File with the private key that signs checkpoints of the log, made by `beamkeep witness-key`.
-    What was signed last is remembered in a file beside it. Default: no checkpoints."""
+    What was signed last is remembered in a file next to it. Default: no checkpoints."""
     witness_next_key_file: Path | None = None
     """File with a second key, which also signs each checkpoint until it replaces the first."""
     witness_send_file: Path | None = None

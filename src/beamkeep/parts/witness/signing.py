@@ -40,8 +40,8 @@ REMEDY = "If the database was restored, run `beamkeep anchor`. Otherwise run `be
 class WitnessRefusedError(Exception):
     """The log is not the one that the witness has signed before, and is not signed."""
 
-    def __init__(self, tree: Tree, told: str, remedy: str = REMEDY) -> None:
-        super().__init__(f"The witness does not sign the tree of {tree}: {told} {remedy}")
+    def __init__(self, tree: Tree, detail: str, remedy: str = REMEDY) -> None:
+        super().__init__(f"The witness does not sign the tree of {tree}: {detail} {remedy}")
 
 
 class Witness:
@@ -80,7 +80,7 @@ class Witness:
                 for each in receivers:
                     await self.send(tree, each, sent)
             except (WitnessRefusedError, NotSentError) as error:
-                # The other tree goes on.
+                # The other tree continues.
                 refused.append(error)
         if refused:
             # A log that must not be signed is worse than a receiver that does not answer.

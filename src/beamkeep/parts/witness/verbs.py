@@ -45,14 +45,14 @@ def verify(checkpoints: TextIO | None, keys: TextIO | None, accepted: tuple[str,
 
     async def run() -> int:
         number = 0
-        told = verify_record(
+        lines = verify_record(
             url.get_secret_value(),
             None if checkpoints is None else text_of(checkpoints),
             None if keys is None else text_of(keys),
             lambda done: click.echo(f"\r{done} leaves", nl=False, err=True),
             accepted,
         )
-        async for is_fault, line in told:
+        async for is_fault, line in lines:
             number += is_fault
             click.echo(line)
         return number
@@ -70,7 +70,7 @@ def verify(checkpoints: TextIO | None, keys: TextIO | None, accepted: tuple[str,
     help="Begin a new tree although the log differs from what was signed (default: refuse).",
 )
 def anchor(reason: str, diverged: bool) -> None:
-    """Let the witness go on after a restore.
+    """Let the witness continue after a restore.
 
     Compute the log again and compare it with what was signed last. If the log is shorter, a new
     tree begins, and its first leaf names the reason and the last checkpoint.

@@ -325,8 +325,8 @@ def _columns(row: CommandRow, schemas: ApiSchemas) -> list[str]:
     ids = [name for name, each in fields.items() if each.get("format") == "uuid"]
     times = [name for name, each in fields.items() if each.get("format") == "date-time"]
     named_first = () if isinstance(row.source, Entries) else (row.aggregate.id_field,)
-    beside = [name for name in ids if name != row.aggregate.id_field]
-    own = [name for name in (*named_first, *beside) if name in fields][:1]
+    others = [name for name in ids if name != row.aggregate.id_field]
+    own = [name for name in (*named_first, *others) if name in fields][:1]
     labels = [name for name in LABELS if name in fields][:1]
     states = [name for name, each in fields.items() if "enum" in each and name not in labels]
     time = [name for name in TIMES if name in times][:1] or times[:1]

@@ -41,7 +41,7 @@ class DecisionEvidenceReader:
         before = await self._last_before(decided)
         shown = await self._shown([each for row in rows for each in row.seen], read)
         return tuple(
-            _told(row, self._links(row, shown), before is None or row.asked_at > before.decided_at)
+            _shown(row, self._links(row, shown), before is None or row.asked_at > before.decided_at)
             for row in rows
         )
 
@@ -147,7 +147,7 @@ class DecisionEvidenceReader:
         return f"{path.rpartition('/')[0]}/{seen.stream_id}"
 
 
-def _told(
+def _shown(
     row: AnswerEvidence, seen: tuple[LinkedObject, ...], since_last: bool
 ) -> DecisionEvidence:
     hidden = len(row.seen) - len(seen)

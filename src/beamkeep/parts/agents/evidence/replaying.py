@@ -52,7 +52,7 @@ class Replay:
                 return digest(shown(question.aggregate, state, owner_id))
             case kernel.History():
                 after = int(row.arguments["after"])
-                # An empty page is asked for as one event, of which nothing is told.
+                # An empty page is asked for as one event, of which nothing is shown.
                 events = await self._store.history(_stream(seen), after, seen.version - after or 1)
                 return digest([each for each in events if each.version <= seen.version])
             case _:

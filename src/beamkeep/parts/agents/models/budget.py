@@ -191,8 +191,8 @@ class BudgetedModels:
             return call
         try:
             if model is None:
-                told = f"Provider {request.model_ref.provider} is not configured."
-                raise LanguageModelUnavailableError(told, passing=False)
+                detail = f"Provider {request.model_ref.provider} is not configured."
+                raise LanguageModelUnavailableError(detail, passing=False)
             async with asyncio.timeout(CALL_SECONDS):
                 return Called(call, await model.complete(request))
         except TimeoutError:
@@ -200,6 +200,6 @@ class BudgetedModels:
         except LanguageModelError as error:
             free = isinstance(error, LanguageModelRateLimitedError | LanguageModelUnavailableError)
             if free:
-                # A call that timed out may be billed, so its reserve goes on counting.
+                # A call that timed out may be billed, so its reserve continues to count.
                 await self._calls.settle(call)
             return Called(call, error)

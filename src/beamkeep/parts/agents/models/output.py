@@ -42,8 +42,8 @@ def read_output(
 ) -> JsonObject:
     """Return the object in an answer, its texts cleaned. Raise when it does not fit the schema."""
 
-    def invalid(told: str) -> LanguageModelOutputInvalidError:
-        return LanguageModelOutputInvalidError(told, answered)
+    def invalid(detail: str) -> LanguageModelOutputInvalidError:
+        return LanguageModelOutputInvalidError(detail, answered)
 
     if not text:
         raise invalid("The answer is empty.")
@@ -68,7 +68,7 @@ def for_provider(schema: Json) -> Json:
         return [for_provider(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    kept: JsonObject = {
+    supported: JsonObject = {
         name: {key: for_provider(each) for key, each in cast("JsonObject", value).items()}
         if name == "properties"
         else for_provider(value)
@@ -80,8 +80,8 @@ def for_provider(schema: Json) -> Json:
     bounds = [f"{name} {schema[name]}" for name in CHECKED_HERE if name in schema]
     if bounds:
         said = str(schema.get("description", "")).strip()
-        kept["description"] = f"{said} ({', '.join(bounds)})".strip()
-    return kept
+        supported["description"] = f"{said} ({', '.join(bounds)})".strip()
+    return supported
 
 
 def _depth(text: str) -> int:

@@ -88,11 +88,11 @@ class _BoundedTransport(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        kept = {name: value for name, value in request.headers.items() if name.lower() in SENT}
+        headers = {name: value for name, value in request.headers.items() if name.lower() in SENT}
         sent = httpx2.Request(
             request.method,
             request.url,
-            headers=kept | self._headers,
+            headers=headers | self._headers,
             stream=request.stream,
             extensions=request.extensions,
         )

@@ -1,4 +1,4 @@
-"""A model that answers what it is told to, for tests and demonstrations."""
+"""A model that gives prepared answers, for tests and demonstrations."""
 
 from collections.abc import Callable
 

@@ -63,8 +63,8 @@ class CompletionResponse(Record):
 class LanguageModelError(Exception):
     """A call of a language model that gave no usable answer."""
 
-    def __init__(self, told: str = "", answered: ModelAnswer | None = None) -> None:
-        super().__init__(told)
+    def __init__(self, detail: str = "", answered: ModelAnswer | None = None) -> None:
+        super().__init__(detail)
         self.answered = answered
         """What was billed, if the provider said so."""
 
@@ -76,8 +76,8 @@ class LanguageModelTimeoutError(LanguageModelError):
 class LanguageModelRateLimitedError(LanguageModelError):
     """The provider wants fewer calls."""
 
-    def __init__(self, told: str = "", retry_after: float | None = None) -> None:
-        super().__init__(told)
+    def __init__(self, detail: str = "", retry_after: float | None = None) -> None:
+        super().__init__(detail)
         self.retry_after = retry_after
 
 
@@ -85,9 +85,9 @@ class LanguageModelUnavailableError(LanguageModelError):
     """The provider cannot be reached, fails, or does not accept the credentials."""
 
     def __init__(
-        self, told: str = "", retry_after: float | None = None, passing: bool = True
+        self, detail: str = "", retry_after: float | None = None, passing: bool = True
     ) -> None:
-        super().__init__(told)
+        super().__init__(detail)
         self.retry_after, self.passing = retry_after, passing
         """`passing` is false for faults that only a change of the settings can end."""
 

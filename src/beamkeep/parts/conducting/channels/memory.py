@@ -89,7 +89,7 @@ class ChannelSimulator:
         self._absent.setdefault(address, asyncio.Event())
 
     def come_back(self, address: str) -> None:
-        """Let the writes that wait for their connection go on."""
+        """Let the writes that wait for their connection continue."""
         if found := self._absent.pop(address, None):
             found.set()
 

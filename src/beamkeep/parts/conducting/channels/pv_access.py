@@ -143,7 +143,7 @@ class _Handover:
         The client calls this in its own thread, and once more after a reconnection.
         """
         if self.sent or not self.may_send():
-            # The client makes this anew from its type, without what it says.
+            # The client makes this again from its type, without what it says.
             raise ControlWriteFencedError("")
         message[self._field] = self._value
         self.sent = True

@@ -68,7 +68,7 @@ class _Attribute:
     """One attribute, its configuration read over a connection of its own.
 
     Every call makes one: a proxy has one timeout for all its calls, and one that lost its server
-    repeats a call on the next connection, a write too, unless it is told not to.
+    repeats a call on the next connection, a write too, unless it is asked not to.
     """
 
     def __init__(self, name: str, device: str, seconds: float) -> None:

@@ -30,7 +30,7 @@ class AskAdvisor(Record):
 type LoopAction = BeginPass | EndPass | AskAdvisor | Walked | End
 
 
-def go_on(known: Known, loop: Convergence | Steering) -> LoopAction:
+def next_of_loop(known: Known, loop: Convergence | Steering) -> LoopAction:
     """Return what follows when no pass is open, or when every step of the open pass is done."""
     if not known.passes:
         first = initial_coordinate(loop.space) if isinstance(loop, Steering) else None

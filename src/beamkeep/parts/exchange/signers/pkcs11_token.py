@@ -45,5 +45,5 @@ class Pkcs11Signer:
             except MultipleObjectsReturned:
                 raise SignerUnavailableError("Two keys of the token have this label.") from None
             except (PKCS11Error, RuntimeError, OSError) as error:
-                told = f"The PKCS#11 token failed with {type(error).__name__}."
-                raise SignerUnavailableError(told) from None
+                detail = f"The PKCS#11 token failed with {type(error).__name__}."
+                raise SignerUnavailableError(detail) from None

@@ -45,7 +45,7 @@ class LandingPage(Record):
 def html_of(page: LandingPage) -> bytes:
     """Return the page as HTML."""
     # The text of a script element ends at the first end tag, wherever it stands.
-    told = json.dumps(page.json_ld, ensure_ascii=False).replace("<", "\\u003c")
+    json_ld = json.dumps(page.json_ld, ensure_ascii=False).replace("<", "\\u003c")
     parts = [
         f'<p class="kind">{escape(page.kind)}</p>',
         f"<h1>{escape(page.title)}</h1>",
@@ -55,15 +55,15 @@ def html_of(page: LandingPage) -> bytes:
         *(_section(each) for each in page.sections),
     ]
     text = _document(
-        page.title, "\n".join(parts), f'<script type="application/ld+json">{told}</script>'
+        page.title, "\n".join(parts), f'<script type="application/ld+json">{json_ld}</script>'
     )
     return text.encode()
 
 
 def nothing_here() -> bytes:
     """Return the page for everything that is not published, or does not exist."""
-    told = "<h1>Nothing is published here</h1>\n<p>The address may be misspelt.</p>"
-    return _document("Nothing is published here", told, "").encode()
+    body = "<h1>Nothing is published here</h1>\n<p>The address may be misspelt.</p>"
+    return _document("Nothing is published here", body, "").encode()
 
 
 def _document(title: str, body: str, head: str) -> str:
@@ -96,10 +96,10 @@ def _cited(page: LandingPage) -> Iterable[str]:
 
 def _section(section: Section) -> str:
     parts = [f"<h2>{escape(section.heading)}</h2>"]
-    told = [(name, [each for each in values if each is not None]) for name, values in section.facts]
-    if any(values for _, values in told):
+    rows = [(name, [each for each in values if each is not None]) for name, values in section.facts]
+    if any(values for _, values in rows):
         parts.append("<dl>")
-        for name, values in told:
+        for name, values in rows:
             parts += [f"<dt>{escape(name)}</dt>"] if values else []
             parts += [f"<dd>{_shown(value)}</dd>" for value in values]
         parts.append("</dl>")

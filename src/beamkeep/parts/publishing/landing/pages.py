@@ -90,7 +90,7 @@ async def asset_page(id: UUID, read: Reader) -> LandingPage | None:
         record = await pidinst(GetAssetPidinst(asset_id=id), read)
     except AssetPidinstIncompleteError:
         record = None
-    told: JsonObject = {
+    described: JsonObject = {
         "@context": CONTEXT,
         "@type": "IndividualProduct",
         "@id": address,
@@ -105,7 +105,7 @@ async def asset_page(id: UUID, read: Reader) -> LandingPage | None:
         cite_address=address,
         description=None,
         sections=(_instrument(record),) if record else (),
-        json_ld=told | (_product(record) if record else {}),
+        json_ld=described | (_product(record) if record else {}),
     )
 
 
@@ -163,7 +163,7 @@ def _cited_page(
 def _schema_org(citation: Citation, address: str | None) -> JsonObject:
     publisher, license = citation.publisher, citation.license
     creators: list[Json] = [_creator(each) for each in citation.creators if each.details]
-    told: dict[str, Json] = {
+    members: dict[str, Json] = {
         "@context": CONTEXT,
         "@type": "Dataset",
         "@id": address or citation.url,
@@ -179,12 +179,12 @@ def _schema_org(citation: Citation, address: str | None) -> JsonObject:
         "conditionsOfAccess": _embargo(citation),
         "creativeWorkStatus": "Withdrawn" if citation.is_gone else None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _creator(person: CitedPerson) -> JsonObject:
-    told: JsonObject = {"@type": "Person", "name": person.name}
-    return told | ({"@id": person.address} if person.address else {})
+    creator: JsonObject = {"@type": "Person", "name": person.name}
+    return creator | ({"@id": person.address} if person.address else {})
 
 
 def _name(person: CitedPerson) -> Shown:

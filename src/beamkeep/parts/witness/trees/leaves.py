@@ -107,8 +107,8 @@ def read_anchor(text: str) -> Anchor | None:
     return anchor if form in ANCHORS and not more else None
 
 
-class KeptAnchor(NamedTuple):
-    """What an operator said after a restore, as it is kept; with a leaf if a tree began."""
+class StoredAnchor(NamedTuple):
+    """What an operator said after a restore, as it is stored; with a leaf if a tree began."""
 
     number: int
     floor: int

@@ -17,7 +17,7 @@ NOTE = re.compile(r"([^\n]+)\n(0|[1-9][0-9]{0,18})\n([^\n]{44})\n\n((?:[^\n]+\n)
 LINE = re.compile(rf"{SIGNED}({KEY_NAME.pattern}) (\S+)\n")
 KEY = re.compile(rf"(PRIVATE\+KEY\+)?({KEY_NAME.pattern})\+([0-9a-f]{{8}})\+(\S{{44}})")
 # A checkpoint and the signatures under it, or lines that are neither and that nobody can read.
-KEPT = re.compile(rf"(?:(?!{SIGNED}).*\n)*(?:{SIGNED}.*\n)+|(?:(?!{SIGNED}).*\n)+")
+NOTES = re.compile(rf"(?:(?!{SIGNED}).*\n)*(?:{SIGNED}.*\n)+|(?:(?!{SIGNED}).*\n)+")
 ID_BYTES, TIME_BYTES = 4, 8
 
 
@@ -41,8 +41,8 @@ class VerifierKey(NamedTuple):
 
     @property
     def id(self) -> bytes:
-        told = f"{self.name}\n".encode() + bytes([self.form]) + self.public
-        return sha256(told).digest()[:ID_BYTES]
+        text = f"{self.name}\n".encode() + bytes([self.form]) + self.public
+        return sha256(text).digest()[:ID_BYTES]
 
     @property
     def text(self) -> str:
@@ -131,7 +131,7 @@ def read_note(text: str) -> Note:
 
 def read_notes(text: str) -> list[str]:
     """Return the notes of a file to which they were appended one after another."""
-    return KEPT.findall(text if text.endswith("\n") else f"{text}\n")
+    return NOTES.findall(text if text.endswith("\n") else f"{text}\n")
 
 
 def read_root(text: str) -> bytes:
@@ -141,17 +141,17 @@ def read_root(text: str) -> bytes:
 
 def read_key(text: str) -> VerifierKey:
     """Return a verifier key; its id must be that of its name and bytes."""
-    name, key_id, told = _key(text, is_private=False)
-    if told[0] not in [*Form] or (key := VerifierKey(name, Form(told[0]), told[1:])).id != key_id:
+    name, key_id, raw = _key(text, is_private=False)
+    if raw[0] not in [*Form] or (key := VerifierKey(name, Form(raw[0]), raw[1:])).id != key_id:
         raise InvalidNoteError
     return key
 
 
 def read_signer(text: str) -> NoteSigner:
     """Return a private key; its id must be that of its name and public key."""
-    name, key_id, told = _key(text, is_private=True)
-    signer = NoteSigner(name, Ed25519PrivateKey.from_private_bytes(told[1:]))
-    if told[0] != Form.NOTE or signer.key().id != key_id:
+    name, key_id, raw = _key(text, is_private=True)
+    signer = NoteSigner(name, Ed25519PrivateKey.from_private_bytes(raw[1:]))
+    if raw[0] != Form.NOTE or signer.key().id != key_id:
         raise InvalidNoteError
     return signer
 

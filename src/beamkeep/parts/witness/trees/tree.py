@@ -126,12 +126,12 @@ def consistency(before: int, size: int) -> list[Range]:
     if not 0 < before < size:
         return []
     last, path = _siblings(before - 1, size, end_at=before)
-    # The whole smaller tree is known to whoever checks.
+    # The whole smaller tree is known to the verifier.
     return [last, *path] if last.start else path
 
 
 def _siblings(leaf: int, size: int, end_at: int | None) -> tuple[Range, list[Range]]:
-    """Return a range with a leaf, one leaf or up to an end, and what is beside its way up."""
+    """Return a range with a leaf, one leaf or up to an end, and what is next to its way up."""
     start, end, path = 0, size, list[Range]()
     while end - start > 1 and end != end_at:
         middle = start + (1 << (end - start - 1).bit_length() - 1)
@@ -158,11 +158,11 @@ def subtrees(leaves: Range) -> list[Subtree]:
 
 def proof(ranges: Sequence[Range], tiles: Mapping[TileKey, Sequence[bytes]]) -> list[bytes]:
     """Return the root of each range. Raise KeyError if a tile is missing."""
-    told: list[bytes] = []
+    path: list[bytes] = []
     for each in ranges:
         roots = [root_of(tiles[tile][first:end]) for tile, first, end in subtrees(each)]
-        told.append(reduce(lambda right, left: node_hash(left, right), reversed(roots)))
-    return told
+        path.append(reduce(lambda right, left: node_hash(left, right), reversed(roots)))
+    return path
 
 
 def root_by_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
@@ -187,9 +187,9 @@ def require_consistency(
     was, now = (old, old) if small else (EMPTY_ROOT, new)
     if ranges:
         # The first range ends where the smaller tree ends, and is left out if it is all of it.
-        is_told = ranges[0].end == small
-        was = now = path[0] if is_told else old
-        for leaves, hash in list(zip(ranges, path, strict=True))[is_told:]:
+        is_in_path = ranges[0].end == small
+        was = now = path[0] if is_in_path else old
+        for leaves, hash in list(zip(ranges, path, strict=True))[is_in_path:]:
             if leaves.end < small:
                 was, now = node_hash(hash, was), node_hash(hash, now)
             else:

@@ -9,8 +9,8 @@ from .notes import InvalidNoteError, Note, VerifierKey, read_note
 from .tree import TILE, Frontier, TileKey, split
 
 
-class KeptTree(NamedTuple):
-    """A tree as the witness has kept it."""
+class StoredTree(NamedTuple):
+    """A tree as the witness has stored it."""
 
     frontier: Frontier
     tx: int
@@ -21,7 +21,7 @@ class KeptTree(NamedTuple):
     """How many full tiles are kept."""
 
 
-class KeptTiles(Protocol):
+class StoredTiles(Protocol):
     """Where the full tiles of a tree are read."""
 
     async def __call__(self, keys: Iterable[TileKey]) -> Mapping[TileKey, Sequence[bytes]]:
@@ -60,14 +60,14 @@ def signed_notes(
 
 
 async def verify(
-    kept: KeptTree,
+    stored: StoredTree,
     notes: Sequence[Note],
     pages: AsyncIterator[Sequence[Leaf]],
-    tiles: KeptTiles,
+    tiles: StoredTiles,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Verification:
     """Compute a tree again and compare it with notes, and with what the witness has kept."""
-    recomputed = _Recomputation(kept, notes, tiles)
+    recomputed = _Recomputation(stored, notes, tiles)
     async for page in pages:
         await recomputed.add(page)
         progress(recomputed.frontier.size)
@@ -103,9 +103,9 @@ async def agreement(
             hashes = hashes[count:]
             roots[frontier.size] = frontier.root if frontier.size in stops else b""
         progress(frontier.size)
-    told = [note.checkpoint for note in notes]
+    checkpoints = [note.checkpoint for note in notes]
     return Agreement(
-        frontier.size, [each.size for each in told if roots.get(each.size) != each.root]
+        frontier.size, [each.size for each in checkpoints if roots.get(each.size) != each.root]
     )
 
 
@@ -113,18 +113,18 @@ class _Difference(NamedTuple):
     """The first leaf that is not the one of the kept tiles."""
 
     leaf: int
-    told: str
+    text: str
 
 
 class _Recomputation:
     """A tree that is computed again, page by page."""
 
-    def __init__(self, kept: KeptTree, notes: Sequence[Note], tiles: KeptTiles) -> None:
-        self._kept, self._notes, self._tiles = kept, notes, tiles
+    def __init__(self, stored: StoredTree, notes: Sequence[Note], tiles: StoredTiles) -> None:
+        self._stored, self._notes, self._tiles = stored, notes, tiles
         self.frontier, self.roots = Frontier(), dict[int, bytes]()
         """The roots at the sizes that anything speaks of."""
-        sizes = {*(note.checkpoint.size for note in notes), *(c[0] for c in kept.checkpoints)}
-        self._stops = sorted({*sizes, kept.frontier.size})
+        sizes = {*(note.checkpoint.size for note in notes), *(c[0] for c in stored.checkpoints)}
+        self._stops = sorted({*sizes, stored.frontier.size})
         self._end: bytes | None = None
         self._names: list[str] = []
         """The leaves of the tile that is being filled."""
@@ -135,7 +135,7 @@ class _Recomputation:
 
     async def add(self, page: Sequence[Leaf]) -> None:
         """Add leaves; remember roots and the first difference from the kept tiles."""
-        self._followed += sum(leaf.tx <= self._kept.tx for leaf in page)
+        self._followed += sum(leaf.tx <= self._stored.tx for leaf in page)
         while page:
             self._at_stop()
             stop = self._stops[0] if self._stops else self.frontier.size + len(page)
@@ -151,18 +151,18 @@ class _Recomputation:
         while self._stops and self._stops[0] == self.frontier.size:
             size = self._stops.pop(0)
             self.roots[size] = self.frontier.root
-            if size == self._kept.frontier.size:
+            if size == self._stored.frontier.size:
                 self._end = self.frontier.hashes
                 self._find_in_last()
 
     def _find_in_last(self) -> None:
         """Compare the leaves that are in no full tile yet."""
         key = TileKey(0, self.frontier.size // TILE)
-        mine, theirs = self.frontier.tiles.get(key, ()), self._kept.frontier.tiles.get(key, ())
+        mine, theirs = self.frontier.tiles.get(key, ()), self._stored.frontier.tiles.get(key, ())
         self._find(key.number, mine, theirs, self._names)
 
     async def _compare(self, full: Sequence[tuple[TileKey, bytes]]) -> None:
-        last = self._kept.frontier.size
+        last = self._stored.frontier.size
         wanted = [(key, hashes) for key, hashes in full if _ends_at(key) <= last]
         found = await self._tiles([key for key, _ in wanted])
         for key, hashes in wanted:
@@ -182,12 +182,12 @@ class _Recomputation:
         for at, (here, there) in enumerate(zip(mine, theirs, strict=False)):
             if here != there:
                 # In the rest of the tile, the leaves show what was done.
-                told = f"{names[at]} is not what was signed there"
+                text = f"{names[at]} is not what was signed there"
                 if mine[at : at + 1] == theirs[at + 1 : at + 2]:
-                    told = f"what was before {names[at]} is missing"
+                    text = f"what was before {names[at]} is missing"
                 elif mine[at + 1 : at + 2] == theirs[at : at + 1]:
-                    told = f"{names[at]} was inserted"
-                self._difference = _Difference(tile * TILE + at, told)
+                    text = f"{names[at]} was inserted"
+                self._difference = _Difference(tile * TILE + at, text)
                 return
 
     async def faults(self) -> list[str]:
@@ -201,29 +201,29 @@ class _Recomputation:
             " missing or is not that of the log."
             for key in self._wrong_tiles[: 1 if faults else None]
         ]
-        size = self._kept.frontier.size
+        size = self._stored.frontier.size
         if self._end is None:
             faults.append(
                 f"The log is truncated: it has {self.frontier.size} leaves, and the witness has"
                 f" followed {size}."
             )
-        elif self._end != self._kept.frontier.hashes:
+        elif self._end != self._stored.frontier.hashes:
             faults.append(f"The end of the tree that the witness keeps at size {size} differs.")
         if self._notes and (signed := self._notes[-1].checkpoint.size) > size:
             faults.append(
                 f"The witness has followed {size} leaves, as is kept, and size {signed} was signed."
             )
-        if self._kept.tiles > (expected := _full_tiles(size)):
+        if self._stored.tiles > (expected := _full_tiles(size)):
             faults.append(
-                f"The witness keeps {self._kept.tiles} tiles, and a tree of size {size} has"
+                f"The witness keeps {self._stored.tiles} tiles, and a tree of size {size} has"
                 f" {expected}."
             )
         if self._followed > size:
             faults.append(
-                f"Up to transaction {self._kept.tx} the log has {self._followed} leaves, and the"
+                f"Up to transaction {self._stored.tx} the log has {self._followed} leaves, and the"
                 f" witness has followed {size}: something was inserted."
             )
-        return [*faults, *self._kept_checkpoints()]
+        return [*faults, *self._stored_checkpoints()]
 
     async def _against_notes(self) -> list[str]:
         """Compare with the notes, up to the first that differs."""
@@ -231,40 +231,40 @@ class _Recomputation:
         for note in self._notes:
             _, size, root = note.checkpoint
             if self.roots.get(size) != root:
-                told = f"Between size {before} and size {size} the log was changed."
+                detail = f"Between size {before} and size {size} the log was changed."
                 if size not in self.roots:
-                    told = f"The log is truncated: it has {self.frontier.size} leaves."
-                if self._difference and await self._kept_root(size) == root:
-                    told = f"Leaf {self._difference.leaf} differs: {self._difference.told}."
-                return [f"The log does not have the root that was signed at size {size}. {told}"]
+                    detail = f"The log is truncated: it has {self.frontier.size} leaves."
+                if self._difference and await self._stored_root(size) == root:
+                    detail = f"Leaf {self._difference.leaf} differs: {self._difference.text}."
+                return [f"The log does not have the root that was signed at size {size}. {detail}"]
             before = size
         return []
 
-    def _kept_checkpoints(self) -> list[str]:
+    def _stored_checkpoints(self) -> list[str]:
         """Compare the checkpoints in the database with the notes and with the log."""
         faults: list[str] = []
         signed = {note.checkpoint.size: note.checkpoint for note in self._notes}
-        for size, root, text in self._kept.checkpoints:
+        for size, root, text in self._stored.checkpoints:
             try:
-                told = read_note(text).checkpoint
+                signed_as = read_note(text).checkpoint
             except InvalidNoteError:
-                told = None
-            is_right = told is not None and (told.size, told.root) == (size, root)
-            is_right = is_right and signed.get(size, told) == told
+                signed_as = None
+            is_right = signed_as is not None and (signed_as.size, signed_as.root) == (size, root)
+            is_right = is_right and signed.get(size, signed_as) == signed_as
             if not is_right or (size in self.roots and self.roots[size] != root):
                 root_text = b64encode(root).decode()
                 faults.append(f"The stored checkpoint of size {size}, root {root_text}, is wrong.")
-        stored = {size for size, _, _ in self._kept.checkpoints}
+        stored = {size for size, _, _ in self._stored.checkpoints}
         lacking = [size for size in signed if size not in stored]
         return faults + [f"The stored checkpoint of size {size} is missing." for size in lacking]
 
-    async def _kept_root(self, size: int) -> bytes | None:
+    async def _stored_root(self, size: int) -> bytes | None:
         """Return the root at a size by the leaf hashes that the witness has kept."""
         frontier = Frontier()
         for number in range(size // TILE + 1):
             key = TileKey(0, number)
             found = await self._tiles([key])
-            hashes = found.get(key) or self._kept.frontier.tiles.get(key, ())
+            hashes = found.get(key) or self._stored.frontier.tiles.get(key, ())
             frontier.add(hashes[: size - frontier.size])
         return frontier.root if frontier.size == size else None
 

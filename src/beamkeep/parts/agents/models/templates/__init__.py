@@ -32,11 +32,11 @@ class PromptTemplate(Record):
     def request(self, model_ref: ModelRef, facts: JsonObject) -> CompletionRequest:
         """Return the request that asks about these facts."""
         # One line: nothing in a text of the facts can look like the end of the data.
-        told = json.dumps(facts, ensure_ascii=True, allow_nan=False, sort_keys=True)
+        text = json.dumps(facts, ensure_ascii=True, allow_nan=False, sort_keys=True)
         return CompletionRequest(
             model_ref,
             system=self.system,
-            user=INTRODUCTION + told,
+            user=INTRODUCTION + text,
             output_schema=self.output_schema,
             max_output_tokens=self.max_output_tokens,
         )
