@@ -27,9 +27,9 @@ class Running:
         self._made: dict[str, dict[str, Any]] = {}
         self.outside = OUTSIDE
 
-    async def example(self, row: CallRow, anew: bool = False) -> dict[str, Any]:
+    async def example(self, row: CallRow, fresh: bool = False) -> dict[str, Any]:
         """Make arguments once for refusals that look at no state."""
-        if anew:
+        if fresh:
             return await EXAMPLES[row.name](self.rest)
         if row.name not in self._made:
             self._made[row.name] = await EXAMPLES[row.name](self.rest)

@@ -27,7 +27,7 @@ class InMemory:
         self.nobody = As(Rest(http), "bob"), As(Mcp(http), "bob")
         self.outside = OUTSIDE
 
-    async def example(self, row: CallRow, anew: bool = False) -> dict[str, object]:
+    async def example(self, row: CallRow, fresh: bool = False) -> dict[str, object]:
         return await self._prepared.example(row.name)
 
     def written(self) -> str:

@@ -214,7 +214,7 @@ def test_every_entry_is_an_acquisition_with_an_id_of_its_own():
 def test_the_ids_of_one_scan_have_the_time_of_its_dataset():
     id = UUID("01a1e554-e44b-70d2-9e63-b8ca45a72635")
     outcome = when(ingest()).decided()
-    assert str(scan._id_beside(id, "x")).startswith("01a1e554-e44b-70d2-")  # pyright: ignore[reportPrivateUsage]
+    assert str(scan._derived_id(id, "x")).startswith("01a1e554-e44b-70d2-")  # pyright: ignore[reportPrivateUsage]
     assert only(DistributionRegistered, outcome).distribution_id != NEW
 
 

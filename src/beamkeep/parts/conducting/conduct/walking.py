@@ -106,7 +106,7 @@ def _step(known: Known, index: int, attempts: Attempts) -> Action:
     if is_own and attempts[-1].outcome:
         return failed(known, index, attempts)
     may_redo = not is_own and index in known.conduct.redo_step_indexes
-    if action := _next_attempt(known, Phase.STEPS, index, attempts, may_redo=may_redo):
+    if action := _continued(known, Phase.STEPS, index, attempts, may_redo=may_redo):
         return action
     outcome = ConductOutcome.INTERRUPTED if is_own else ConductOutcome.HALTED
     return ended(known, outcome, unfinished(known, Phase.STEPS, index, attempts))
@@ -120,7 +120,7 @@ def _close(known: Known, outcome: ConductOutcome) -> StepAction | End:
         if not own:
             action = _start(known, Phase.CLOSING, index, so_far)
         elif own[-1].outcome is None:
-            action = _next_attempt(known, Phase.CLOSING, index, so_far)
+            action = _continued(known, Phase.CLOSING, index, so_far)
         if action and known.flags.cancel_requested:
             break
         # Nothing but a person keeps a step from running that makes safe.
@@ -130,7 +130,7 @@ def _close(known: Known, outcome: ConductOutcome) -> StepAction | End:
     return ended(known, outcome, known.walk_failure)
 
 
-def _next_attempt(
+def _continued(
     known: Known, phase: Phase, index: int, attempts: Attempts, *, may_redo: bool = False
 ) -> StepAction | None:
     """Return the way on after a step that failed or is in doubt; None if a person must decide."""
