@@ -49,7 +49,8 @@ def resume_run(run: Run, command: ResumeRun, given: RunGround, call: Call) -> li
         detail = " ".join(str(result.refusal) for result in failed.values())
         ways = [way for result in failed.values() for way in result.cleared_by]
         raise RunResumeRequiresAcknowledgementError(
-            f"{detail} Clear this, or resume with an acknowledgement that says why it continues.",
+            f"{detail} Clear this, or resume with an acknowledgement that says why the run"
+            " continues.",
             checks=[*failed],
             facts=facts,
             cleared_by=[*dict.fromkeys(ways)],

@@ -612,7 +612,7 @@ def test_everything_that_the_deployment_cannot_execute_is_listed():
         "'bl:x' takes numbers from 0 to 10.",
         "No job 'fat' is registered.",
         "No action 'hum' is registered.",
-        "'bl:i.VAL' is not in canonical form",
+        "'bl:i.VAL' is not in the canonical form of in_memory",
     ):
         assert finding in str(refusal)
 

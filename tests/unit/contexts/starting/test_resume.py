@@ -114,7 +114,7 @@ def test_the_refusal_of_a_resumption_says_what_fails_and_how_to_continue():
     refusal = asked.refused(RunResumeRequiresAcknowledgementError, saying="Ring beam")
     assert str(refusal).endswith(
         "Mark it recovering, then restore it. "
-        "Clear this, or resume with an acknowledgement that says why the run goes on."
+        "Clear this, or resume with an acknowledgement that says why the run continues."
     )
 
 
