@@ -123,6 +123,8 @@ def sites(cluster: Cluster) -> Generator[tuple[dict[str, Site], Worker]]:
             stderr=log,
         )
         try:
+            # A worker that is stopped before it listens to signals would end by the signal.
+            until(lambda: all(site.permits() for site in sites.values()))
             yield sites, worker
             worker.send_signal(signal.SIGTERM)
             assert worker.wait(PATIENCE) == 0
