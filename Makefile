@@ -98,7 +98,7 @@ NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HO
 	CONSOLE_CUTS=50 CONSOLE_KILLS=20 CONSOLE_EVENTS=20000 CONSOLE_DAY=whole CONSOLE_SAMPLES=40
 
 faults-night: ## the same at their full size, which takes hours
-	env $(addprefix BEAMKEEP_,$(NIGHT)) $(RUN) -m pytest -q -m "faults or console"
+	env $(addprefix BEAMKEEP_,$(NIGHT)) $(RUN) -m pytest -q -m "faults or console or timed"
 
 soak: ## ten minutes of mixed load with restarts; writes build/soak.json and build/soak.svg
 	$(RUN) -m benchmarks.soak

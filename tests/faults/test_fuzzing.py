@@ -41,7 +41,7 @@ from tests.faults.report import asked
 from tests.support.examples import EXAMPLES
 from tests.support.schemas import of
 
-pytestmark = [pytest.mark.faults, pytest.mark.timed]
+pytestmark = pytest.mark.faults
 
 SECONDS = asked("FUZZ_SECONDS", 5)
 SCHEMAS: tuple[ModuleType, ...] = (

@@ -18,7 +18,7 @@ from tests.faults.ground import Ground, fresh_ground
 from tests.faults.report import asked
 from tests.faults.workload import Client, End, Step
 
-pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
+pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 WRITERS, MOST_CONFLICTS = 16, 0.01
 # A stream is read whole for every change: a longer one would measure that instead.

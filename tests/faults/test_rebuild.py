@@ -29,8 +29,9 @@ from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.report import asked
 from tests.faults.workers import Worker
 from tests.faults.workload import Client, World
+from tests.support.verdicts import time_counts
 
-pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
+pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 WRITERS, WRITES_PER_SECOND = 4, 200
 READERS, READ_EVERY = 2, 0.01
@@ -89,10 +90,11 @@ async def test_readers_do_not_notice_that_lists_are_rebuilt(report: Report, tmp_
     assert figures["reads_failed"] == {} or figures["slowest_get"] >= GIVEN_UP_AFTER
     assert figures["generation"] == 1 + times
     assert figures["rows_differing"] == figures["lost"] == figures["unaccounted"] == 0
-    # Where the machine itself stalls, reads that have nothing to do with lists are slow as well.
-    allowed = max(SWITCHED_WITHIN, figures["slowest_get"])
-    assert max(figures["slowest_read_at_switch"]) <= allowed
-    assert figures["lag_at_the_end"] <= LAG_AT_MOST
+    if time_counts():
+        # Where the machine itself stalls, reads that have nothing to do with lists are slow too.
+        allowed = max(SWITCHED_WITHIN, figures["slowest_get"])
+        assert max(figures["slowest_read_at_switch"]) <= allowed
+        assert figures["lag_at_the_end"] <= LAG_AT_MOST
 
 
 async def test_the_rebuild_test_catches_a_list_that_is_emptied_and_filled_again(

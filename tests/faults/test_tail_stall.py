@@ -35,8 +35,9 @@ from tests.faults.ground import connected, fresh_ground
 from tests.faults.report import asked
 from tests.faults.tail import CarelessConnections, Recorder
 from tests.faults.workload import Attempt, Client, Step, World, Writer, write_zone
+from tests.support.verdicts import time_counts
 
-pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
+pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 WRITERS = 2
 SHORT_HOLDS = 4
@@ -164,12 +165,13 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
     assert tail.skipped == tail.duplicated == tail.misordered == rows == 0
     assert history.lost == history.doubled == history.torn == history.leaked == 0
     assert history.unaccounted == history.holes == 0
-    # One that stalls may miss it once; what looks too seldom misses it mostly.
-    assert median_low(named) <= NAMED_WITHIN
     assert [pid for pid in warned if pid in pids] == pids
-    of_free, of_held = milliseconds(free), milliseconds(held)
-    assert of_held["median"] < TIMES_BASELINE * of_free["median"]
-    assert of_held["p90"] < TIMES_BASELINE * of_free["p90"]
+    if time_counts():
+        # One that stalls may miss it once; what looks too seldom misses it mostly.
+        assert median_low(named) <= NAMED_WITHIN
+        of_free, of_held = milliseconds(free), milliseconds(held)
+        assert of_held["median"] < TIMES_BASELINE * of_free["median"]
+        assert of_held["p90"] < TIMES_BASELINE * of_free["p90"]
     if asked("STALL_EVENTS", 0):
         assert per_second > LEAST_PER_SECOND
 

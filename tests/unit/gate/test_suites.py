@@ -1,4 +1,4 @@
-"""Every test belongs to one suite of the gate, or is named here as one of the night."""
+"""Every test belongs to one suite of the gate."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -8,17 +8,6 @@ import yaml
 from gate.reach import is_test, tracked
 from gate.running import Verdict, commands, run, slowness, told
 from gate.suites import CORE, EVERY, PYTHON, ROOT, SLICES, Suite, named
-
-AT_NIGHT = {
-    # Their verdicts rest on time.
-    "tests/faults/test_fuzzing.py",
-    "tests/faults/test_hot_stream.py",
-    "tests/faults/test_network.py",
-    "tests/faults/test_rebuild.py",
-    "tests/faults/test_tail_stall.py",
-    "tests/system/test_abuse.py",
-    "tests/system/test_starving.py",
-}
 
 
 def runs(suite: Suite, file: str) -> bool:
@@ -32,9 +21,7 @@ def runs(suite: Suite, file: str) -> bool:
 def test_every_test_file_belongs_to_exactly_one_suite():
     files = [each for each in tracked("tests/*.py") if is_test(each)]
     found = {file: [suite.name for suite in EVERY if runs(suite, file)] for file in files}
-    assert {file: by for file, by in found.items() if len(by) != 1} == {
-        file: [] for file in AT_NIGHT
-    }
+    assert {file: by for file, by in found.items() if len(by) != 1} == {}
 
 
 def test_every_place_that_a_suite_names_exists():
