@@ -158,4 +158,4 @@ def authorize(
         return Deny(DenialReason.NO_MATCHING_POLICY)
     scopes = {grant.object_scope for grant in determining}
     scope = ObjectScope.ALL if ObjectScope.ALL in scopes else ObjectScope.OWN
-    return verdict(tuple(sorted(grant.policy_id for grant in determining)), scope)
+    return verdict(tuple(sorted([grant.policy_id for grant in determining])), scope)

@@ -213,7 +213,8 @@ class Dispatcher:
         answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
             again = first.result(written, repeated=True)
-            answer = AnswerToStore.of(again, key=key, fingerprint=first.digest, result=again.body)
+            status, result, version = again.status, again.body, again.version
+            answer = AnswerToStore(key, first.digest, status=status, result=result, version=version)
         token = await self._store.append(
             Append(
                 events=events,

@@ -101,7 +101,7 @@ class QueryRunner:
         admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
         if isinstance(request.arguments, Refusal):
             raise request.arguments
-        query = self._parse(question, request.arguments)
+        query = self._parse(question, request.arguments, about)
 
         # 4. What it is about must be there, and be theirs to see.
         permits = partial(self._admission.reach, request.caller)
@@ -181,12 +181,12 @@ class QueryRunner:
         body = b'%b,"names":%b,"names_more":%b}' % (found.body[:-1], names, more)
         return replace(found, body=body)
 
-    def _parse(self, question: Question, arguments: Mapping[str, Any]) -> Query:
-        own = dict(arguments)
+    def _parse(self, question: Question, arguments: Mapping[str, Any], about: UUID | None) -> Query:
+        own, known = dict(arguments), question.query.model_fields
         for field in question.route.fields:
-            if field not in question.query.model_fields:
+            if field not in known:
                 own.pop(field, None)
-                if parse_id(arguments, field) is None:
+                if (about if field == question.about else parse_id(arguments, field)) is None:
                     raise MalformedRequestError(f"{field}: it is not a UUID.")
         return parse(question.query, own)
 
