@@ -14,10 +14,10 @@ from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.safety.clearance import ClearanceStatus
-from beamkeep.kernel import ListFilter, Record, View
+from beamkeep.kernel import Record, View
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.marks import marks_of
-from beamkeep.runtime.store import ListPage
+from beamkeep.runtime.store import ListFilter, ListPage
 from beamkeep.runtime.tail import shards
 
 from .loading import VISIT_ID

@@ -45,10 +45,10 @@ INTERNAL = "INTERNAL"
 
 
 class Route(Record, dict=True):
-    """A method and a path with placeholders in braces, or `INTERNAL`."""
+    """A method and a path with placeholders in braces, or `INTERNAL` alone."""
 
     method: str
-    path: str
+    path: str = ""
 
     @property
     def is_internal(self) -> bool:
@@ -249,7 +249,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     ) -> Operation:
         return Operation(
             name=rule.__name__,
-            route=parse_route(route),
+            route=Route(*route.split(" ", 1)),
             doc=rule.__doc__ or "",
             command=command,
             refusals=(*declared_refusals(command), *refusals),
@@ -364,12 +364,6 @@ class CallReader[Facts, Readers](Protocol):
 type AnyReader = CallReader[Any, Any]
 type Enricher = Callable[[Sequence[UUID], AnyReader], Awaitable[Mapping[UUID, Any]]]
 """Returns what an answer shows with each object, by id."""
-
-
-def parse_route(text: str) -> Route:
-    """Return `POST /zones` as a route."""
-    method, _, path = text.partition(" ")
-    return Route(method, path)
 
 
 def snake(name: str) -> str:

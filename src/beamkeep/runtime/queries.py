@@ -17,6 +17,7 @@ from .admission import Admission, Caller, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .evidence import EvidenceKeeper
+from .filters import filter_for
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
 from .store import (
@@ -229,7 +230,7 @@ class QueryRunner:
         page, session = asked.page, asked.session
         assert isinstance(page, kernel.UnnamedListing)  # noqa: S101
         after = UUID(place) if (place := self._place(asked)) else None
-        list_filter = await view.filter_for(page, session)
+        list_filter = await filter_for(view, page, session)
         newest = page.order is kernel.Order.NEWEST
         wanted = ListPage(page.limit + 1, after, newest)
         found = await self._lists.listing(view, list_filter, session.only, wanted)

@@ -17,6 +17,7 @@ from beamkeep.kernel import (
 )
 
 from .codec import Codec
+from .filters import filter_for
 from .store import (
     READ_AT_ONCE,
     EventStore,
@@ -253,7 +254,7 @@ class Session:
         newest: bool = False,
     ) -> tuple[UUID, ...]:
         view = next(view for view in self._catalogue.views if view.listing is type(query))
-        list_filter = await view.filter_for(query, self)
+        list_filter = await filter_for(view, query, self)
         owner_id = self.only if to_show else None
         page = ListPage(most, newest_first=newest, ids_only=True)
         rows = await self._lists.listing(view, list_filter, owner_id, page)

@@ -55,7 +55,6 @@ from beamkeep.kernel import (
     DENIALS,
     ActorKind,
     Claim,
-    ListFilter,
     Standing,
     Table,
     View,
@@ -64,6 +63,7 @@ from beamkeep.kernel import (
 from beamkeep.runtime.store import (
     BEGINNING,
     CallLookup,
+    ListFilter,
     ListPage,
     NewSnapshot,
     Position,

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import ListFilter
+from beamkeep.runtime.store import ListFilter
 
 COMPARISONS = {">=": operator.ge, ">": operator.gt, "<": operator.lt, "<=": operator.le}
 
