@@ -13,13 +13,13 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.visit import ListVisits, VisitType
+from beamkeep.feed.tail import shards
 from beamkeep.kernel import Many, View
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.filters import filter_of
 from beamkeep.runtime.store import ListPage
-from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import Projector
 
 from .loading import load_visits, visit_ids

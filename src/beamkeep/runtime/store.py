@@ -20,6 +20,10 @@ READ_AT_ONCE = 1000
 """The most events of one stream that one statement reads: a long stream is read in pages."""
 
 
+type EventRow = tuple[int, str, int, bytes | str, *tuple[Any, ...]]
+"""A row that begins with the fields of `StoredEvent`."""
+
+
 class StoredEvent(NamedTuple):
     """A stored event. Read it by position: it may be a driver's row that begins so."""
 

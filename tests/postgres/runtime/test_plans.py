@@ -50,6 +50,7 @@ from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
 from beamkeep.feed.directory.seam import Match
 from beamkeep.feed.log import LogQuery
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import (
     CLAIMS,
     DENIALS,
@@ -70,7 +71,6 @@ from beamkeep.runtime.store import (
     RowQuery,
     Snapshot,
 )
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database

@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Raw
 
 from beamkeep.adapters.stream_queues import StreamQueues
+from beamkeep.feed.lists.rows import RowFold
+from beamkeep.feed.tail import TailEvent
 from beamkeep.kernel import (
     DENIALS,
     EVERY_COMMAND,
@@ -35,7 +37,6 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.store import (
     BEGINNING,
     READ_AT_ONCE,
@@ -61,7 +62,6 @@ from beamkeep.runtime.store import (
     Stream,
     WorkLostError,
 )
-from beamkeep.runtime.tail import TailEvent
 
 from .filtering import COMPARISONS, fits
 
