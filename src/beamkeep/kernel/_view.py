@@ -27,15 +27,12 @@ class Period(Record):
     until: str
     """The fields of the row with these times; a null time is unbounded."""
 
-    def holds(self, row: Mapping[str, Any], now: datetime) -> bool:
-        """Return whether it holds of a row, as a list answers it, at this time."""
-        since, until = _time(row, self.since) if self.since else None, _time(row, self.until)
-        return row["status"] == self.status and _within(since, until, now)
-
     def holds_of(self, state: Any, now: datetime) -> bool:
-        """Return whether it holds of a state at this time."""
+        """Return whether it holds of a state, or of a row that is read like one, at this time."""
         since = getattr(state, self.since) if self.since else None
-        return state.status == self.status and _within(since, getattr(state, self.until), now)
+        until = getattr(state, self.until)
+        within = (since is None or since <= now) and (until is None or now < until)
+        return state.status == self.status and within
 
 
 class DirectoryEntry[S](Record):
@@ -92,14 +89,6 @@ class View[S](Record, dict=True):
         found = own | {name: values(state) for name, values in self.facets.items()}
         named = (facet("name", folded(self.directory.name(state))),) if self.directory else ()
         return *named, *(facet(n, v) for n in self.filters for v in found[n] if v is not None)
-
-
-def _within(since: datetime | None, until: datetime | None, now: datetime) -> bool:
-    return (since is None or since <= now) and (until is None or now < until)
-
-
-def _time(row: Mapping[str, Any], field: str) -> datetime | None:
-    return datetime.fromisoformat(row[field]) if row[field] else None
 
 
 def facet(name: str, value: object) -> str:

@@ -46,11 +46,6 @@ class Pending(Record):
     request: Request
     stream: Stream | None
 
-    @property
-    def key(self) -> str | None:
-        """The idempotency key of the request."""
-        return self.request.idempotency_key
-
     def parsed(self) -> tuple["Pending", Command]:
         """Return this with its arguments read, and the command. Raise if they cannot be read."""
         pending, request = self, self.request
@@ -60,7 +55,8 @@ class Pending(Record):
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         command = request.command or parse(self.operation.command, request.arguments)
-        if self.key is not None and not IDEMPOTENCY_KEY.fullmatch(self.key):
+        key = request.idempotency_key
+        if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
             raise MalformedRequestError(
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )

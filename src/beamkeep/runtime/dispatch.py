@@ -244,7 +244,7 @@ class Dispatcher:
         self, pending: Pending, session: Session, found: EarlierAttempts
     ) -> DecidedCommand | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
-        operation, stream, key = pending.operation, pending.stream, pending.key
+        operation, stream, key = pending.operation, pending.stream, pending.request.idempotency_key
         admitted = await self._admitted(pending)
         pending, command = pending.parsed()
         request = pending.request
@@ -303,9 +303,10 @@ class Dispatcher:
 
     async def _admitted(self, pending: Pending) -> Admitted:
         """Return who calls from where, and may, with what the store holds of the target."""
-        operation, request, key = pending.operation, pending.request, pending.key
+        operation, request = pending.operation, pending.request
         if request.admitted:
             return request.admitted
+        key = request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[operation.aggregate.name]
         return await self._admission.admit(

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
-from beamkeep.kernel import ALONG, AnyReader, Listing, UnnamedListing, View, facet
+from beamkeep.kernel import ALONG, AnyReader, Listing, Period, UnnamedListing, View, facet
 from beamkeep.kernel.values import folded
 
 from .store import ListFilter
@@ -51,3 +52,10 @@ def filter_of(
         owner_id=query.owner_id,
         created=tuple((how, time) for how, time in created if time),
     )
+
+
+def holds(period: Period, row: Mapping[str, Any], now: datetime) -> bool:
+    """Return whether a property holds of a row, as a list answers it, at this time."""
+    fields = [field for field in (period.since, period.until) if field]
+    times = {field: row[field] and datetime.fromisoformat(row[field]) for field in fields}
+    return period.holds_of(SimpleNamespace(**{**row, **times}), now)

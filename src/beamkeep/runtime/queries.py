@@ -17,7 +17,7 @@ from .admission import Admission, Caller, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .evidence import EvidenceKeeper
-from .filters import filter_for
+from .filters import filter_for, holds
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
 from .store import (
@@ -205,7 +205,7 @@ class QueryRunner:
         if joined := source.enricher:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
         if period := source.period:
-            answer[period.name] = period.holds(answer, await self._moment(asked, as_of))
+            answer[period.name] = period.holds_of(state, await self._moment(asked, as_of))
         seen = [(*asked.stream, version)]
         return Found(encode(answer), version, seen=seen, basis=folded)
 
@@ -242,7 +242,7 @@ class QueryRunner:
             for id, row in zip(ids, shown, strict=True):
                 row.update(msgspec.to_builtins(added.get(id, {})))
                 if view.period:
-                    row[view.period.name] = view.period.holds(row, now)
+                    row[view.period.name] = holds(view.period, row, now)
             rows = [encode(row) for row in shown]
         answer = self._page(asked, rows, str(ids[-1]) if len(found) > page.limit else None)
         answer = replace(
