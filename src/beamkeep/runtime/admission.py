@@ -170,7 +170,7 @@ class Admission:
         place, proposable = await self._places.at(surface_id), name in self._proposable
         assert place is not None, "surfaces are never removed"  # noqa: S101
         who = {"identity": None, "principal_id": principal_id}
-        opened = await self._lookup(place, name, proposable=proposable, **who)
+        opened = await self._lookup(place, command_name=name, proposable=proposable, **who)
         return _verdict(name, place.kind, place, opened, proposable=proposable)
 
     async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, AuthzResult]:
@@ -183,17 +183,16 @@ class Admission:
         """Return the names of everything that the caller may call here."""
         return frozenset(await self.reach(caller, catalogue.named))
 
-    async def _lookup(self, place: EntryPoint | None, name: str | None, **more: Any) -> CallContext:
-        conduit_id, surface_id = (place.conduit_id, place.surface_id) if place else (None, None)
-        here = {"conduit_id": conduit_id, "surface_id": surface_id, "command_name": name}
-        return await self._store.open(CallLookup(**here, **more))
+    async def _lookup(self, place: EntryPoint | None, **call: Any) -> CallContext:
+        here = {"conduit_id": place and place.conduit_id, "surface_id": place and place.surface_id}
+        return await self._store.open(CallLookup(**here, **call))
 
     async def _open(
         self, name: str | None, caller: Caller, **target: Any
     ) -> tuple[EntryPoint, CallContext]:
         place = await self._places.find(caller.transport, caller.selected_surface)
         who = {"identity": caller.identity, "principal_id": caller.principal_id}
-        opened = await self._lookup(place, name, **who, **target)
+        opened = await self._lookup(place, command_name=name, **who, **target)
         if opened.standing is None and caller.identity is not None:
             raise UnregisteredLoginError
         if caller.identity and caller.identity not in self._registered:

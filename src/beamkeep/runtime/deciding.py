@@ -48,10 +48,10 @@ class Pending(Record):
 
     def parsed(self) -> tuple["Pending", Command]:
         """Return this with its arguments read, and the command. Raise if they cannot be read."""
-        pending, request = self, self.request
+        request = self.request
         if request.parses:
             request = replace(request, arguments=request.parses(), parses=None)
-            pending = replace(self, request=request)
+            return replace(self, request=request).parsed()
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         command = request.command or parse(self.operation.command, request.arguments)
@@ -60,7 +60,7 @@ class Pending(Record):
             raise MalformedRequestError(
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )
-        return pending, command
+        return self, command
 
 
 class EarlierAttempts(Record):

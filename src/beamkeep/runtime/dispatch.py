@@ -213,8 +213,7 @@ class Dispatcher:
         answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
             again = first.result(written, repeated=True)
-            status, result, version = again.status, again.body, again.version
-            answer = AnswerToStore(key, first.digest, status=status, result=result, version=version)
+            answer = AnswerToStore.of(again, key=key, fingerprint=first.digest, result=again.body)
         token = await self._store.append(
             Append(
                 events=events,
@@ -443,15 +442,11 @@ class Dispatcher:
 
 def _is_absent(pending: Pending, admitted: Admitted) -> bool:
     """Return whether the target is as absent to the caller, who may not change it."""
-    request, opened, stream = pending.request, admitted.opened, pending.stream
+    owner_id, of, stream = admitted.opened.owner_id, pending.operation.aggregate, pending.stream
     # What is not stored has no owner.
-    return not (
-        request.admitted
-        or opened.owner_id is None
-        or admitted.sees(
-            opened.owner_id, pending.operation.aggregate.self_owned, stream and stream[1]
-        )
-    )
+    if pending.request.admitted or owner_id is None:
+        return False
+    return not admitted.sees(owner_id, of.self_owned, stream and stream[1])
 
 
 def _replayed(command: Pending, stored: StoredAnswer, digest: bytes) -> CommandResult:

@@ -84,12 +84,5 @@ def digest(basis: object) -> str:
 
 def folded_digest(states: Mapping[Stream, tuple[int, object]]) -> str:
     """Return the SHA-256 of some states at their versions."""
-    return digest([(*s, v, _plain(state)) for s, (v, state) in sorted(states.items(), key=_first)])
-
-
-def _plain(state: object) -> Any:
-    return msgspec.to_builtins(state, order="deterministic")
-
-
-def _first(item: tuple[Stream, object]) -> Stream:
-    return item[0]
+    found = [(*stream, *states[stream]) for stream in sorted(states)]
+    return digest(msgspec.to_builtins(found, order="deterministic"))

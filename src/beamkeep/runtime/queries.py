@@ -43,10 +43,6 @@ class NotFreshYetError(Refusal, status=503, retry_after=1):
     """The list has not yet caught up with the position asked for."""
 
 
-type CallerPreviews = Callable[[Caller, UUID], Awaitable[kernel.Preview]]
-"""Returns what an approval of a proposal by a caller would do now."""
-
-
 class Found(Record):
     """The answer to a question; its body is JSON."""
 
@@ -82,7 +78,7 @@ class QueryRunner:
         views: Sequence[View[Any]],
         evidence: EvidenceKeeper,
         names: NameLookup | None = None,
-        previews: CallerPreviews | None = None,
+        previews: Callable[[Caller, UUID], Awaitable[kernel.Preview]] | None = None,
         is_stale: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._is_stale = is_stale
@@ -245,9 +241,8 @@ class QueryRunner:
                     row[view.period.name] = holds(view.period, row, now)
             rows = [encode(row) for row in shown]
         answer = self._page(asked, rows, str(ids[-1]) if len(found) > page.limit else None)
-        answer = replace(
-            answer, seen=[(view.aggregate.name, each.id, each.version) for each in items]
-        )
+        seen = [(view.aggregate.name, each.id, each.version) for each in items]
+        answer = replace(answer, seen=seen)
         if not page.count:
             return answer
         counted = ListPage(MOST_COUNTED + 1, ids_only=True)

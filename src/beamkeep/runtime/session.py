@@ -45,10 +45,6 @@ type Permits = Callable[[Iterable[str]], Awaitable[Mapping[str, ObjectScope]]]
 """Returns the scope of each of these calls that the caller may make."""
 
 
-type Previews = Callable[[UUID], Awaitable[Preview]]
-"""Returns what an approval of a proposal by the caller would do now."""
-
-
 class Folded(NamedTuple):
     """A state, its version, and the snapshot from which it was folded."""
 
@@ -87,7 +83,7 @@ class Session:
         self.caller_reads: Permits | None = None
         """For a command: the scope of the reads that its caller may make with it."""
         self.caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
-        self.previews: Previews | None = None
+        self.previews: Callable[[UUID], Awaitable[Preview]] | None = None
         self.seen: list[tuple[str, UUID, int]] = []
         self.versions: dict[Stream, int] = {}
         self.new_versions: dict[Stream, int] = {}
@@ -125,7 +121,7 @@ class Session:
             if pages % STORED_EVERY == 0:
                 # Should this take longer than a call may, the next one continues from here.
                 await self._keep(stream, state, version)
-            events = await self._after(stream, events) if len(events) == READ_AT_ONCE else ()
+            events = await self._after(stream, events) if len(events) >= READ_AT_ONCE else ()
         if pages > 1:
             await self._keep(stream, state, version)
             snapshot_version = version
