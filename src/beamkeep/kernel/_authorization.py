@@ -149,10 +149,8 @@ def authorize(
     own, verdict = [grant for grant in grants if grant.principal_id == me], Allow
     determining = [grant for grant in own if grant.permits(*here)]
     if not determining and proposable:
-        verdict, determining = (
-            Propose,
-            [each for each in own if each.permits(*here, proposing=True)],
-        )
+        verdict = Propose
+        determining = [grant for grant in own if grant.permits(*here, proposing=True)]
     if not determining:
         return Deny(DenialReason.NO_MATCHING_POLICY)
     scopes = {grant.object_scope for grant in determining}
