@@ -9,8 +9,8 @@ import asyncpg
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts.catalogue import CATALOGUE
+from beamkeep.feed.tail import shards
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import Projector
 
 from .loading import load_visits

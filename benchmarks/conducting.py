@@ -15,13 +15,13 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.seams.installation import Facts
 from beamkeep.contexts.seams.routes import ControlRoute, Substrate
 from beamkeep.deployment.service import compose
+from beamkeep.feed.tail import shards
 from beamkeep.parts.conducting.channels.routed import control_systems
 from beamkeep.parts.conducting.effects import Effects
 from beamkeep.parts.conducting.facts import ConductReader
 from beamkeep.parts.conducting.walking import Walker
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.tail import shards
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
 from beamkeep.workers.leases import CONDUCT, Holding

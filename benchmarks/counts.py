@@ -10,10 +10,10 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts.catalogue import CATALOGUE
+from beamkeep.feed.tail import shards
 from beamkeep.kernel import Cannot
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import BOUNDS, PAGE, Projector
 
 from .append import Fresh, bare_steps, made, ours_step

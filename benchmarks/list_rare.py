@@ -14,11 +14,11 @@ from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.safety.clearance import ClearanceStatus
-from beamkeep.kernel import ListFilter, Record, View
+from beamkeep.feed.lists.marks import marks_of
+from beamkeep.feed.tail import shards
+from beamkeep.kernel import Record, View
 from beamkeep.runtime.codec import encode
-from beamkeep.runtime.marks import marks_of
-from beamkeep.runtime.store import ListPage
-from beamkeep.runtime.tail import shards
+from beamkeep.runtime.store import ListFilter, ListPage
 
 from .loading import VISIT_ID
 from .measure import Step, Steps, against_itself, gated, throughput

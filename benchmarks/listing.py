@@ -13,12 +13,13 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.visit import ListVisits, VisitType
+from beamkeep.feed.tail import shards
 from beamkeep.kernel import Many, View
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.cursors import Cursors
+from beamkeep.runtime.filters import filter_of
 from beamkeep.runtime.store import ListPage
-from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import Projector
 
 from .loading import load_visits, visit_ids
@@ -85,7 +86,7 @@ async def _statements(database: Database, pages: list[Asked]) -> list[tuple[str,
     view, heard = _view(), Heard(database.url())
     lists, sent = PostgresLists(heard), list[tuple[str, tuple[Any, ...]]]()
     for page in pages:
-        list_filter = view.filter_of(page.query, NOW)
+        list_filter = filter_of(view, page.query, NOW)
         await lists.listing(view, list_filter, None, ListPage(LIMIT + 1, page.after))
         sent.append(heard.last)
     await heard.close()
@@ -135,7 +136,7 @@ async def _ours(database: Database, pages: list[Asked]) -> Step:
 
     async def step() -> None:
         query, after = draw.choice(pages)
-        list_filter = view.filter_of(query, NOW)
+        list_filter = filter_of(view, query, NOW)
         found = await lists.listing(view, list_filter, None, ListPage(LIMIT + 1, after))
         kept, more = found[:LIMIT], len(found) > LIMIT
         last = cursors.write(str(kept[-1].id), me, NAME, {}) if more else None

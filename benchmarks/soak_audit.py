@@ -11,9 +11,9 @@ import asyncpg
 import psycopg
 
 from beamkeep.contexts.catalogue import CATALOGUE
+from beamkeep.feed.tail import PARTITIONS
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position, StoredEvent
-from beamkeep.runtime.tail import PARTITIONS
 from beamkeep.testing.database import Database
 from beamkeep.testing.log import LOG, LoggedEvent, folded_rows
 

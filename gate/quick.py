@@ -21,7 +21,7 @@ BY_ROW = (
     "tests/unit/contexts/test_fields.py",
     "tests/unit/kernel/test_refusal.py",
     "tests/unit/runtime/test_codec.py",
-    "tests/unit/runtime/test_rows.py",
+    "tests/unit/feed/test_rows.py",
     "tests/unit/surfaces/test_rest.py",
 )
 """Suites over the catalogue that cost little for the rows of one aggregate."""

@@ -8,9 +8,9 @@ from uuid import UUID
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
+from beamkeep.feed.tail import TailEvent
 from beamkeep.kernel import Record, View
 from beamkeep.runtime.store import Position, StoredEvent, Stream
-from beamkeep.runtime.tail import TailEvent
 from beamkeep.testing.log import CODEC, LOG, FoldedRows, LoggedEvent, folded_rows
 from tests.faults.ground import connected
 from tests.faults.workload import Attempt, End

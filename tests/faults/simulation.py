@@ -26,6 +26,7 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.deployment.seeding import prepare
 from beamkeep.deployment.service import compose
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import Operation, Question, Record, Refusal, SurfaceKind
 from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import session
@@ -40,7 +41,6 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.database import TIMEOUTS
 from beamkeep.testing.installation import ISSUER

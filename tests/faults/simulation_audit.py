@@ -19,6 +19,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
 from beamkeep.deployment.seeding import LOCAL_FACTS, NO_READERS
+from beamkeep.feed.lists.rows import RowFold
 from beamkeep.kernel import (
     Call,
     Event,
@@ -33,7 +34,6 @@ from beamkeep.kernel import (
 from beamkeep.kernel import Table as KernelTable
 from beamkeep.runtime.codec import encode, shown
 from beamkeep.runtime.parsing import parse
-from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, LoadedStream, ReadModel, StoredEvent, Stream
 from beamkeep.testing.installation import ISSUER

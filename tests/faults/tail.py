@@ -7,9 +7,9 @@ import asyncpg
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.tail import PAGE, PostgresTail
+from beamkeep.feed.tail import WHOLE_LOG, TailEvent
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.store import BEGINNING
-from beamkeep.runtime.tail import WHOLE_LOG, TailEvent
 
 XMIN_RULE = "AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
 

@@ -8,13 +8,13 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.parts.witness.keys import make_key
 from beamkeep.parts.witness.proving import verify_record
 from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.evidence import STAMPED
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database

@@ -10,13 +10,13 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.connections import Connections, OneConnection
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.parts.witness.keys import make_key, signing_key
 from beamkeep.parts.witness.postgres import READING, PostgresWitness
 from beamkeep.parts.witness.signing import Witness
 from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.runtime.clock import now
 from beamkeep.runtime.store import BEGINNING, StoreUnavailableError
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import append, at, registered
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service

@@ -16,8 +16,8 @@ from beamkeep.adapters.postgres.append_statement import NOT_STALE, bound_stateme
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.event_store import LOAD_ONE, PostgresEventStore
 from beamkeep.adapters.postgres.tail import PostgresTail
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.runtime.store import BEGINNING
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database

@@ -15,6 +15,7 @@ import pytest
 from benchmarks.loading import load_visits
 
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.parts.witness.keys import make_key, signing_key
 from beamkeep.parts.witness.postgres import READING
 from beamkeep.parts.witness.postgres_proving import PostgresProving
@@ -22,7 +23,6 @@ from beamkeep.parts.witness.proving import Anchoring, verify_record
 from beamkeep.parts.witness.trees.leaves import Tree
 from beamkeep.parts.witness.trees.notes import read_note, read_notes
 from beamkeep.parts.witness.trees.tree import root_of
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.cluster import Cluster, await_paused
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import (

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient, memory_service

@@ -32,9 +32,9 @@ from beamkeep.adapters.postgres.append_statement import NOT_MOVED, NOT_STALE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
+from beamkeep.feed.tail import TailEvent
 from beamkeep.kernel import CLAIMS, DENIALS
 from beamkeep.runtime.store import Stream
-from beamkeep.runtime.tail import TailEvent
 
 KEYS = {
     table.name: table.key

@@ -31,9 +31,9 @@ from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.contexts.access.profile import DELETED_USER, ShownProfile
 from beamkeep.contexts.catalogue import CATALOGUE
+from beamkeep.feed.tail import shards
 from beamkeep.kernel import History, One
 from beamkeep.parts.logbook.olog import literal
-from beamkeep.runtime.tail import shards
 from beamkeep.testing.calling import SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database

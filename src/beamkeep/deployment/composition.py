@@ -27,6 +27,7 @@ from beamkeep.contexts.seams.installation import Readers
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowTables
 from beamkeep.feed.reading import log_reader
+from beamkeep.feed.tail import shards
 from beamkeep.kernel import Record, Refusal
 from beamkeep.parts.wiring import IDLE, Core, Grounds
 from beamkeep.runtime import Service
@@ -36,7 +37,6 @@ from beamkeep.runtime.dispatch import OutsideStep
 from beamkeep.runtime.evidence import RELEASE
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Append
-from beamkeep.runtime.tail import shards
 from beamkeep.surfaces.http.listening import CATCHING_UP
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry, tracer

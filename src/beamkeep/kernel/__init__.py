@@ -79,12 +79,12 @@ from ._table import (
     free,
 )
 from ._view import (
+    ALONG,
     Answer,
     DirectoryEntry,
     Entries,
     History,
     Listed,
-    ListFilter,
     Many,
     One,
     Period,
@@ -92,6 +92,7 @@ from ._view import (
     View,
     answers,
     entries,
+    facet,
     listed,
     reads,
 )

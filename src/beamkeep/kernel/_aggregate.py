@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cached_property
-from typing import Any, ClassVar, Never, Protocol
+from typing import Any, ClassVar, Never, Protocol, TypedDict, Unpack
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
@@ -45,10 +45,10 @@ INTERNAL = "INTERNAL"
 
 
 class Route(Record, dict=True):
-    """A method and a path with placeholders in braces, or `INTERNAL`."""
+    """A method and a path with placeholders in braces, or `INTERNAL` alone."""
 
     method: str
-    path: str
+    path: str = ""
 
     @property
     def is_internal(self) -> bool:
@@ -85,6 +85,15 @@ class Operation(Record):
     """Whether it records what the caller decided, saw or vouches for, and cannot be proposed."""
     title: str | None = None
     """What a button says, where the words of the name do not say it well."""
+
+
+class OperationParts(TypedDict, total=False):
+    """The fields of an `Operation` that are declared with its rule."""
+
+    answered_with: "Enricher | None"
+    destructive: bool
+    first_hand: bool
+    title: str | None
 
 
 class Advice(Record):
@@ -214,13 +223,10 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[[C, Call], Decided] | Callable[[C, X, Call], Decided],
         *refusals: type[Refusal],
         given: "Callable[[C, AnyReader], Awaitable[X]] | None" = None,
-        answered_with: "Enricher | None" = None,
-        first_hand: bool = False,
-        title: str | None = None,
+        **parts: Unpack[OperationParts],
     ) -> Operation:
         """Declare a rule that begins a stream."""
-        more = {"given": given, "answered_with": answered_with, "first_hand": first_hand}
-        return self._operation(route, command, rule, refusals, genesis=True, title=title, **more)
+        return self._operation(route, command, rule, refusals, given=given, genesis=True, **parts)
 
     def changes[C: Command, X](
         self,
@@ -229,15 +235,10 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[[S, C, Call], Decided] | Callable[[S, C, X, Call], Decided],
         *refusals: type[Refusal],
         given: "Callable[[S, C, AnyReader], Awaitable[X]] | None" = None,
-        answered_with: "Enricher | None" = None,
-        destructive: bool = False,
-        first_hand: bool = False,
-        title: str | None = None,
+        **parts: Unpack[OperationParts],
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
-        more = {"given": given, "answered_with": answered_with, "destructive": destructive}
-        more |= {"genesis": False, "first_hand": first_hand, "title": title}
-        return self._operation(route, command, rule, refusals, **more)
+        return self._operation(route, command, rule, refusals, given=given, genesis=False, **parts)
 
     def _operation(
         self,
@@ -249,7 +250,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     ) -> Operation:
         return Operation(
             name=rule.__name__,
-            route=parse_route(route),
+            route=Route(*route.split(" ", 1)),
             doc=rule.__doc__ or "",
             command=command,
             refusals=(*declared_refusals(command), *refusals),
@@ -364,12 +365,6 @@ class CallReader[Facts, Readers](Protocol):
 type AnyReader = CallReader[Any, Any]
 type Enricher = Callable[[Sequence[UUID], AnyReader], Awaitable[Mapping[UUID, Any]]]
 """Returns what an answer shows with each object, by id."""
-
-
-def parse_route(text: str) -> Route:
-    """Return `POST /zones` as a route."""
-    method, _, path = text.partition(" ")
-    return Route(method, path)
 
 
 def snake(name: str) -> str:

@@ -5,8 +5,6 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from msgspec.structs import replace
-
 from ._record import Record
 from ._table import Table
 
@@ -83,15 +81,13 @@ class Grant(Record):
         """Whether the grant permits every command and shows every object."""
         return self.permitted_commands == (EVERY_COMMAND,) and self.object_scope is ObjectScope.ALL
 
-    def permits(self, command_name: str, conduit_id: UUID, surface_id: UUID | None) -> bool:
-        """Return whether it permits this call here. A null surface equals only null."""
+    def permits(
+        self, name: str, conduit_id: UUID, surface_id: UUID | None, proposing: bool = False
+    ) -> bool:
+        """Return whether it permits, or lets propose, this call here. None equals only None."""
         here = (self.conduit_id, self.surface_id) == (conduit_id, surface_id)
-        return here and not {command_name, EVERY_COMMAND}.isdisjoint(self.permitted_commands)
-
-    def lets_propose(self, command_name: str, conduit_id: UUID, surface_id: UUID | None) -> bool:
-        """Return whether it lets this call be proposed here."""
-        proposes = replace(self, permitted_commands=self.proposable_commands)
-        return proposes.permits(command_name, conduit_id, surface_id)
+        named = self.proposable_commands if proposing else self.permitted_commands
+        return here and (name in named or EVERY_COMMAND in named)
 
 
 class Denial(Record):
@@ -153,9 +149,10 @@ def authorize(
     own, verdict = [grant for grant in grants if grant.principal_id == me], Allow
     determining = [grant for grant in own if grant.permits(*here)]
     if not determining and proposable:
-        verdict, determining = Propose, [grant for grant in own if grant.lets_propose(*here)]
+        verdict = Propose
+        determining = [grant for grant in own if grant.permits(*here, proposing=True)]
     if not determining:
         return Deny(DenialReason.NO_MATCHING_POLICY)
     scopes = {grant.object_scope for grant in determining}
     scope = ObjectScope.ALL if ObjectScope.ALL in scopes else ObjectScope.OWN
-    return verdict(tuple(sorted(grant.policy_id for grant in determining)), scope)
+    return verdict(tuple(sorted([grant.policy_id for grant in determining])), scope)

@@ -11,12 +11,11 @@ class Axis[L: Hashable, E: Event]:
 
     def __init__(self, name: str, *moves: tuple[type[E], Set[L], L, type[Cannot]]) -> None:
         self.name = name
-        self.moves: dict[type[Event], tuple[Set[L], L, type[Cannot]]] = {
-            event: (sources, target, refusal) for event, sources, target, refusal in moves
-        }
-        for (event, *_), later in zip(moves, range(1, len(moves) + 1), strict=True):
-            if event in {row[0] for row in moves[later:]}:
+        self.moves: dict[type[Event], tuple[Set[L], L, type[Cannot]]] = {}
+        for event, sources, target, refusal in moves:
+            if event in self.moves:
                 raise ValueError(f"the axis {name} has two rows for {event.__name__}")
+            self.moves[event] = sources, target, refusal
 
     def require(self, now: L, event: type[Event], refusal: type[Cannot] | None = None) -> None:
         """Raise the refusal of the event, or this one, when it may not happen now."""

@@ -9,7 +9,7 @@ from ._aggregate import Advice, AnyAggregate, Appended, Operation, Reply
 from ._event import Event
 from ._record import Record
 from ._table import Insert, Rows, Table
-from ._view import Many, One, Question, View
+from ._view import Many, One, Question
 
 
 class Context(Record):
@@ -44,23 +44,10 @@ class Catalogue:
             o.name for o in self.operations if o not in never_proposed and _can_be_proposed(o)
         )
         """Every name that a policy may let be proposed."""
-
-    @cached_property
-    def named(self) -> dict[str, Operation | Question]:
-        return {row.name: row for row in (*self.operations, *self.questions)}
-
-    @cached_property
-    def aggregates(self) -> dict[str, AnyAggregate]:
-        rows = (*self.by_command.values(), *self.questions)
-        return {row.aggregate.name: row.aggregate for row in rows}
-
-    @cached_property
-    def views(self) -> tuple[View[Any], ...]:
-        return tuple(q.source.view for q in self.questions if isinstance(q.source, Many))
-
-    @cached_property
-    def gets(self) -> dict[str, Question]:
-        return {q.aggregate.name: q for q in self.questions if isinstance(q.source, One)}
+        self.named = {row.name: row for row in (*self.operations, *questions)}
+        self.aggregates = {row.aggregate.name: row.aggregate for row in (*operations, *questions)}
+        self.views = tuple(q.source.view for q in questions if isinstance(q.source, Many))
+        self.gets = {q.aggregate.name: q for q in questions if isinstance(q.source, One)}
 
     @cached_property
     def streams(self) -> dict[type[Event], AnyAggregate]:

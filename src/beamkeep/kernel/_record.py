@@ -2,7 +2,7 @@
 
 from typing import Any, Self, dataclass_transform, get_type_hints
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import fields
 from pydantic import GetCoreSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic_core import CoreSchema, core_schema
@@ -15,8 +15,10 @@ class Record(Struct, frozen=True):
     @classmethod
     def of(cls, source: object, /, **values: object) -> Self:
         """Return a record of these values; the source has the other fields by the same names."""
-        names = (n for n in cls.__struct_fields__ if n not in values and hasattr(source, n))
-        return cls(**values, **{name: getattr(source, name) for name in names})
+        for name in cls.__struct_fields__:
+            if name not in values and (value := getattr(source, name, UNSET)) is not UNSET:
+                values[name] = value
+        return cls(**values)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NotRequired, TypedDict, Unpack
 from uuid import UUID
 
-from ._aggregate import Aggregate, AnyAggregate, AnyReader, Enricher, Route, parse_route, snake
+from ._aggregate import Aggregate, AnyAggregate, AnyReader, Enricher, Route, snake
 from ._event import Event
 from ._query import Get, Listing, Page, Query, UnnamedListing
 from ._record import Record
@@ -27,35 +27,12 @@ class Period(Record):
     until: str
     """The fields of the row with these times; a null time is unbounded."""
 
-    def holds(self, row: Mapping[str, Any], now: datetime) -> bool:
-        """Return whether it holds of a row, as a list answers it, at this time."""
-        since, until = _time(row, self.since) if self.since else None, _time(row, self.until)
-        return row["status"] == self.status and _within(since, until, now)
-
     def holds_of(self, state: Any, now: datetime) -> bool:
-        """Return whether it holds of a state at this time."""
+        """Return whether it holds of a state, or of a row that is read like one, at this time."""
         since = getattr(state, self.since) if self.since else None
-        return state.status == self.status and _within(since, getattr(state, self.until), now)
-
-
-class ListFilter(Record):
-    """What the rows of a list must have."""
-
-    now: datetime
-    every: tuple[str, ...] = ()
-    """All of these properties, each as `name=value`."""
-    groups: tuple[tuple[str, ...], ...] = ()
-    """At least one property of each group."""
-    none: tuple[str, ...] = ()
-    """None of these properties."""
-    compared: tuple[tuple[str, str, datetime], ...] = ()
-    """Times that compare so: field, comparison, value."""
-    period: tuple[Period, bool] | None = None
-    along: Mapping[str, UUID] = {}
-    """A place in the tree."""
-    owner_id: UUID | None = None
-    created: tuple[tuple[str, datetime], ...] = ()
-    """How the time of creation compares, and with what."""
+        until = getattr(state, self.until)
+        within = (since is None or since <= now) and (until is None or now < until)
+        return state.status == self.status and within
 
 
 class DirectoryEntry[S](Record):
@@ -110,57 +87,12 @@ class View[S](Record, dict=True):
         """Return the properties that filters compare, each as `name=value`."""
         own = {name: (getattr(state, name),) for name in self.filters if name not in self.facets}
         found = own | {name: values(state) for name, values in self.facets.items()}
-        named = (_facet("name", folded(self.directory.name(state))),) if self.directory else ()
-        return *named, *(_facet(n, v) for n in self.filters for v in found[n] if v is not None)
-
-    async def filter_for(self, query: UnnamedListing, read: AnyReader) -> ListFilter:
-        """Return the filter of a query, with the values that its filters expand to now."""
-        wider = {
-            name: frozenset(await widen(value, read))
-            for name, widen in self.expanded.items()
-            if (value := getattr(query, name)) is not None
-        }
-        return self.filter_of(query, read.now, wider)
-
-    def filter_of(
-        self, query: UnnamedListing, now: datetime, wider: Mapping[str, frozenset[object]] = {}
-    ) -> ListFilter:
-        """Return the filter of a query, with these values in place of those given."""
-        own = type(query).model_fields.keys() - Listing.model_fields.keys()
-        given = {n: value for n in sorted(own) if (value := getattr(query, n)) is not None}
-        sought: dict[str, Any] = {n: given[n] for n in given.keys() & self.filters} | {**wider}
-        several = {n for n, value in sought.items() if isinstance(value, frozenset)}
-        every = [_facet(n, value) for n, value in sought.items() if n not in several]
-        if isinstance(query, Listing) and query.name is not None:
-            every.append(_facet("name", folded(query.name)))
-        of = {n: self.aliases.get(n, n) for n in several}
-        groups = [tuple(sorted(_facet(of[n], value) for value in sought[n])) for n in several]
-        left_out = [_facet(of, v) for n, of in self.excluded.items() for v in given.get(n, ())]
-        times = ((*how, given[name]) for name, how in self.compared.items() if name in given)
-        created = (">=", query.created_after), ("<", query.created_before)
-        holds = given.get(self.period.name) if self.period else None
-        return ListFilter(
-            now=now,
-            every=tuple(sorted(every)),
-            groups=tuple(sorted(groups)),
-            none=tuple(left_out),
-            compared=tuple(times),
-            period=(self.period, holds) if self.period and holds is not None else None,
-            along={name: given[name] for name in ALONG if self.tree and name in given},
-            owner_id=query.owner_id,
-            created=tuple((how, time) for how, time in created if time),
-        )
+        named = (facet("name", folded(self.directory.name(state))),) if self.directory else ()
+        return *named, *(facet(n, v) for n in self.filters for v in found[n] if v is not None)
 
 
-def _within(since: datetime | None, until: datetime | None, now: datetime) -> bool:
-    return (since is None or since <= now) and (until is None or now < until)
-
-
-def _time(row: Mapping[str, Any], field: str) -> datetime | None:
-    return datetime.fromisoformat(row[field]) if row[field] else None
-
-
-def _facet(name: str, value: object) -> str:
+def facet(name: str, value: object) -> str:
+    """Return a property that filters compare."""
     return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
 
@@ -326,5 +258,5 @@ def _question(
     route: str, query: type[Query], source: Source, of: AnyAggregate, **declared: Any
 ) -> Question:
     named: dict[str, Any] = {"name": snake(query.__name__), "doc": query.__doc__ or ""}
-    named |= {"route": parse_route(route), "aggregate": of}
+    named |= {"route": Route(*route.split(" ", 1)), "aggregate": of}
     return Question(query=query, source=source, **named | declared)

@@ -1,7 +1,7 @@
 """Admission: who calls, at which entry point, and whether a policy permits the call."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -133,10 +133,11 @@ class Admission:
         With `approves`, deny a caller who may only propose the call.
         """
         proposable = name in self._proposable and not approves
-        place, standing, opened = await self._open(
+        place, opened = await self._open(
             name, caller, stream=stream, idempotency_key=key, fold=fold, proposable=proposable
         )
-        verdict = self._verdict(name, caller, place, standing, opened.grants, proposable)
+        standing = opened.standing
+        verdict = _verdict(name, caller.transport, place, opened, proposable=proposable)
         if isinstance(verdict, Deny):
             if caller.records_denials:
                 await self._record(name, caller, place, standing, verdict)
@@ -168,56 +169,30 @@ class Admission:
         """Return whether a principal may make or propose a call on a surface."""
         place, proposable = await self._places.at(surface_id), name in self._proposable
         assert place is not None, "surfaces are never removed"  # noqa: S101
-        lookup = CallLookup(
-            identity=None,
-            principal_id=principal_id,
-            conduit_id=place.conduit_id,
-            surface_id=surface_id,
-            command_name=name,
-            proposable=proposable,
-        )
-        opened = await self._store.open(lookup)
-        here, over = (place.conduit_id, surface_id), place.kind
-        seen = opened.standing, opened.grants
-        return authorize(*seen, name, *here, over=over, proposable=proposable)
+        who = {"identity": None, "principal_id": principal_id}
+        opened = await self._lookup(place, command_name=name, proposable=proposable, **who)
+        return _verdict(name, place.kind, place, opened, proposable=proposable)
 
     async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, AuthzResult]:
         """Return the verdict on each of these calls; no denial is recorded."""
-        place, standing, opened = await self._open(None, caller)
-        opens, may = (caller, place, standing, opened.grants), self._proposable
-        return {name: self._verdict(name, *opens, name in may) for name in names}
+        place, opened = await self._open(None, caller)
+        here, may = (caller.transport, place, opened), self._proposable
+        return {name: _verdict(name, *here, proposable=name in may) for name in names}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """Return the names of everything that the caller may call here."""
         return frozenset(await self.reach(caller, catalogue.named))
 
-    def _verdict(
-        self,
-        name: str,
-        caller: Caller,
-        place: EntryPoint,
-        standing: Standing | None,
-        grants: Sequence[kernel.Grant],
-        proposable: bool,
-    ) -> AuthzResult:
-        here = place.conduit_id, place.surface_id
-        over = caller.transport
-        return authorize(standing, grants, name, *here, over=over, proposable=proposable)
+    async def _lookup(self, place: EntryPoint | None, **call: Any) -> CallContext:
+        here = {"conduit_id": place and place.conduit_id, "surface_id": place and place.surface_id}
+        return await self._store.open(CallLookup(**here, **call))
 
     async def _open(
         self, name: str | None, caller: Caller, **target: Any
-    ) -> tuple[EntryPoint, Standing | None, CallContext]:
+    ) -> tuple[EntryPoint, CallContext]:
         place = await self._places.find(caller.transport, caller.selected_surface)
-        opened = await self._store.open(
-            CallLookup(
-                identity=caller.identity,
-                principal_id=caller.principal_id,
-                conduit_id=place and place.conduit_id,
-                surface_id=place and place.surface_id,
-                command_name=name,
-                **target,
-            )
-        )
+        who = {"identity": caller.identity, "principal_id": caller.principal_id}
+        opened = await self._lookup(place, command_name=name, **who, **target)
         if opened.standing is None and caller.identity is not None:
             raise UnregisteredLoginError
         if caller.identity and caller.identity not in self._registered:
@@ -229,13 +204,11 @@ class Admission:
             bind_contextvars(principal_id=opened.standing.principal_id)
         if place is None:
             raise InvalidSurfaceIdError
-        return place, opened.standing, opened
+        return place, opened
 
     async def _record(
         self, name: str, caller: Caller, place: EntryPoint, standing: Standing | None, verdict: Deny
     ) -> None:
-        if not caller.records_denials:
-            return
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
         if verdict.reason_code is not kernel.DenialReason.NO_MATCHING_POLICY:
@@ -255,3 +228,14 @@ class Admission:
         except Exception:
             # The verdict stands whether or not it could be recorded.
             log.exception("denial not recorded", command_name=name, reason_code=denial.reason_code)
+
+
+def _verdict(
+    name: str,
+    over: kernel.SurfaceKind | None,
+    place: EntryPoint,
+    opened: CallContext,
+    proposable: bool,
+) -> AuthzResult:
+    here, seen = (place.conduit_id, place.surface_id), (opened.standing, opened.grants)
+    return authorize(*seen, name, *here, over=over, proposable=proposable)

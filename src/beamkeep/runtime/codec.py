@@ -11,8 +11,7 @@ import msgspec
 from beamkeep.kernel import Aggregate, AnyAggregate, Event, Upcast, event_types
 
 from .folds import fingerprint
-from .store import NewEvent, Snapshot, StoredEvent
-from .tail import TailEvent
+from .store import EventRow, NewEvent, Snapshot, StoredEvent
 
 type Decode = Callable[[bytes | str], Event]
 
@@ -67,7 +66,7 @@ class Codec:
             command_name=command_name,
         )
 
-    def decode(self, aggregate: str, stored: Sequence[StoredEvent | TailEvent]) -> list[Event]:
+    def decode(self, aggregate: str, stored: Sequence[EventRow]) -> list[Event]:
         """Return events in their current form, whatever form was stored."""
         decoders = self._decode[aggregate]
         try:

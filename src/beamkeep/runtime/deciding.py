@@ -46,25 +46,21 @@ class Pending(Record):
     request: Request
     stream: Stream | None
 
-    @property
-    def key(self) -> str | None:
-        """The idempotency key of the request."""
-        return self.request.idempotency_key
-
     def parsed(self) -> tuple["Pending", Command]:
         """Return this with its arguments read, and the command. Raise if they cannot be read."""
-        pending, request = self, self.request
+        request = self.request
         if request.parses:
             request = replace(request, arguments=request.parses(), parses=None)
-            pending = replace(self, request=request)
+            return replace(self, request=request).parsed()
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         command = request.command or parse(self.operation.command, request.arguments)
-        if self.key is not None and not IDEMPOTENCY_KEY.fullmatch(self.key):
+        key = request.idempotency_key
+        if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
             raise MalformedRequestError(
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )
-        return pending, command
+        return self, command
 
 
 class EarlierAttempts(Record):

@@ -243,7 +243,7 @@ class Dispatcher:
         self, pending: Pending, session: Session, found: EarlierAttempts
     ) -> DecidedCommand | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
-        operation, stream, key = pending.operation, pending.stream, pending.key
+        operation, stream, key = pending.operation, pending.stream, pending.request.idempotency_key
         admitted = await self._admitted(pending)
         pending, command = pending.parsed()
         request = pending.request
@@ -302,9 +302,10 @@ class Dispatcher:
 
     async def _admitted(self, pending: Pending) -> Admitted:
         """Return who calls from where, and may, with what the store holds of the target."""
-        operation, request, key = pending.operation, pending.request, pending.key
+        operation, request = pending.operation, pending.request
         if request.admitted:
             return request.admitted
+        key = request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[operation.aggregate.name]
         return await self._admission.admit(
@@ -441,15 +442,11 @@ class Dispatcher:
 
 def _is_absent(pending: Pending, admitted: Admitted) -> bool:
     """Return whether the target is as absent to the caller, who may not change it."""
-    request, opened, stream = pending.request, admitted.opened, pending.stream
+    owner_id, of, stream = admitted.opened.owner_id, pending.operation.aggregate, pending.stream
     # What is not stored has no owner.
-    return not (
-        request.admitted
-        or opened.owner_id is None
-        or admitted.sees(
-            opened.owner_id, pending.operation.aggregate.self_owned, stream and stream[1]
-        )
-    )
+    if pending.request.admitted or owner_id is None:
+        return False
+    return not admitted.sees(owner_id, of.self_owned, stream and stream[1])
 
 
 def _replayed(command: Pending, stored: StoredAnswer, digest: bytes) -> CommandResult:

@@ -40,40 +40,41 @@ class EvidenceKeeper:
         arguments: Mapping[str, Any],
     ) -> None:
         """Store the evidence of one answer, or raise the refusal with which to answer instead."""
-        objects = [SeenObject(*each) for each in seen]
-        evidence = AnswerEvidence(
-            evidence_id=self._new_id(),
+        evidence = self._evidence(
+            seen,
             agent_id=agent_id,
-            asked_at=STAMPED,
             surface_id=surface_id,
             correlation_id=correlation_id,
             question=question,
             arguments=dict(arguments),
-            seen=tuple(objects[:MOST_SEEN]),
-            more=len(objects) > MOST_SEEN,
             digest=digest(basis),
-            release=self.release,
         )
         await self._store.keep_evidence(evidence)
 
     def folded(self, read: Session, agent_id: UUID, correlation_id: UUID) -> Insert:
         """Return the row, written with a decision, of all that an agent of the service folded."""
-        states = {stream: (each.version, each.state) for stream, each in read.folded().items()}
-        seen = [SeenObject(*stream, version=states[stream][0]) for stream in sorted(states)]
-        evidence = AnswerEvidence(
-            evidence_id=self._new_id(),
+        states = {stream: (each.version, each.state) for stream, each in read.folded.items()}
+        evidence = self._evidence(
+            [(*stream, states[stream][0]) for stream in sorted(states)],
             agent_id=agent_id,
-            asked_at=STAMPED,
             surface_id=None,
             correlation_id=correlation_id,
             question=FOLDED,
             arguments={},
-            seen=tuple(seen[:MOST_SEEN]),
-            more=len(seen) > MOST_SEEN,
             digest=folded_digest(states),
-            release=self.release,
         )
         return EVIDENCE.insert(evidence)
+
+    def _evidence(self, seen: Iterable[tuple[str, UUID, int]], **asked: Any) -> AnswerEvidence:
+        objects = [SeenObject(*each) for each in seen]
+        return AnswerEvidence(
+            evidence_id=self._new_id(),
+            asked_at=STAMPED,
+            seen=tuple(objects[:MOST_SEEN]),
+            more=len(objects) > MOST_SEEN,
+            release=self.release,
+            **asked,
+        )
 
 
 def digest(basis: object) -> str:
@@ -83,12 +84,5 @@ def digest(basis: object) -> str:
 
 def folded_digest(states: Mapping[Stream, tuple[int, object]]) -> str:
     """Return the SHA-256 of some states at their versions."""
-    return digest([(*s, v, _plain(state)) for s, (v, state) in sorted(states.items(), key=_first)])
-
-
-def _plain(state: object) -> Any:
-    return msgspec.to_builtins(state, order="deterministic")
-
-
-def _first(item: tuple[Stream, object]) -> Stream:
-    return item[0]
+    found = [(*stream, *states[stream]) for stream in sorted(states)]
+    return digest(msgspec.to_builtins(found, order="deterministic"))

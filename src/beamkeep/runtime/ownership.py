@@ -1,17 +1,21 @@
 """Whose objects a call reads, changes and quotes."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
+from inspect import cleandoc
+from typing import cast
 from uuid import UUID
 
 from beamkeep import kernel
-from beamkeep.kernel import ObjectScope, Outcome, Refusal, replace
+from beamkeep.kernel import NOT_SHOWN, ObjectScope, Outcome, Record, Refusal, replace
 
 from .admission import Admission, Admitted, Caller
 from .codec import Codec
 from .outcomes import events_of
 from .session import Session
 from .store import EventStore, LoadedStream, Stream
-from .withholding import withhold
+
+DECLARED = frozenset({"axis", "check", "checks", "must_be"})
+"""Facts that are declared and not read from an object."""
 
 
 class Ownership:
@@ -30,12 +34,12 @@ class Ownership:
         """Take from a refusal what it quotes of an object that the caller may not read."""
         if session.only is None:
             return
-        others = await self.others(session.versions.keys(), session.only)
-        if others:
+        if others := await self.others(session.versions.keys(), session.only):
             gets = {s: get.name for s in others if (get := self._gets.get(s[0]))}
             reach = await self._admission.reach(caller, {*gets.values()})
             hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
-            withhold(refusal, readable=session.versions.keys() - hidden, hidden=hidden)
+            if hidden:
+                _withhold(refusal, readable=session.versions.keys() - hidden)
 
     async def others(self, streams: Set[Stream], me: UUID) -> Set[Stream]:
         """Return those of these streams that somebody else owns."""
@@ -77,3 +81,35 @@ class Ownership:
             )
         }
         return shown if target is None or target in shown else frozenset()
+
+
+def _withhold(refusal: Refusal, readable: Set[Stream]) -> None:
+    """Take from a refusal what it may quote of objects that are not readable."""
+    members = refusal.facts
+    rest = {name: value for name, value in members.items() if _is_shown(name)}
+    if "facts" in members:
+        facts = [_fact(each, readable) for each in cast("Sequence[object]", members["facts"])]
+        shown = [fact for fact in facts if fact is not None]
+        # The way to clear a check follows from the states in its facts.
+        is_whole = shown == [*cast("Sequence[object]", members["facts"])]
+        rest |= {"facts": shown, "cleared_by": members.get("cleared_by", ()) if is_whole else ()}
+    refusal.facts = rest
+    refusal.args = (cleandoc(type(refusal).__doc__ or ""),)
+
+
+def _is_shown(name: str) -> bool:
+    return name in DECLARED or name.endswith(("_id", "_ids"))
+
+
+def _fact(fact: object, readable: Set[Stream]) -> Record | None:
+    """Return a fact as it may be shown."""
+    if not isinstance(fact, Record):
+        return None
+    values = {name: getattr(fact, name) for name in fact.__struct_fields__}
+    kind, id = values.pop("kind", None), values.pop("id", None)
+    if (kind, id) in readable:
+        return fact
+    unknown: Mapping[str, object] = {
+        name: NOT_SHOWN if isinstance(value, str) else None for name, value in values.items()
+    }
+    return replace(fact, **unknown)

@@ -97,7 +97,7 @@ def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
 
 def parse_id(arguments: Arguments, field: str) -> UUID | None:
     """Return the id in a field, or None when it is not one."""
-    text = arguments.get(field) if isinstance(arguments, Mapping) else None
+    text = None if isinstance(arguments, MalformedRequestError) else arguments.get(field)
     try:
         return UUID(text) if isinstance(text, str) else None
     except ValueError:

@@ -69,9 +69,8 @@ class Proposing:
             operation = decided.operation
             target = None if operation.genesis else (operation.aggregate.name, decided.target)
             shown = await self._ownership.shown(caller, decided.admitted, target, decided.outcome)
-            planned = msgspec.json.decode(
-                (await self._dry_runs.would_write(decided.outcome, shown)).body
-            )
+            dry_run = await self._dry_runs.would_write(decided.outcome, shown)
+            planned = msgspec.json.decode(dry_run.body)
             session.decide(decided.events)
             added = None
             if operation.answered_with and decided.events:

@@ -17,6 +17,7 @@ from .admission import Admission, Caller, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .evidence import EvidenceKeeper
+from .filters import filter_for, holds
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
 from .store import (
@@ -40,10 +41,6 @@ POSITION_TOKEN = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 class NotFreshYetError(Refusal, status=503, retry_after=1):
     """The list has not yet caught up with the position asked for."""
-
-
-type CallerPreviews = Callable[[Caller, UUID], Awaitable[kernel.Preview]]
-"""Returns what an approval of a proposal by a caller would do now."""
 
 
 class Found(Record):
@@ -81,7 +78,7 @@ class QueryRunner:
         views: Sequence[View[Any]],
         evidence: EvidenceKeeper,
         names: NameLookup | None = None,
-        previews: CallerPreviews | None = None,
+        previews: Callable[[Caller, UUID], Awaitable[kernel.Preview]] | None = None,
         is_stale: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._is_stale = is_stale
@@ -101,7 +98,7 @@ class QueryRunner:
         admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
         if isinstance(request.arguments, Refusal):
             raise request.arguments
-        query = self._parse(question, request.arguments)
+        query = self._parse(question, request.arguments, about)
 
         # 4. What it is about must be there, and be theirs to see.
         permits = partial(self._admission.reach, request.caller)
@@ -181,12 +178,12 @@ class QueryRunner:
         body = b'%b,"names":%b,"names_more":%b}' % (found.body[:-1], names, more)
         return replace(found, body=body)
 
-    def _parse(self, question: Question, arguments: Mapping[str, Any]) -> Query:
-        own = dict(arguments)
+    def _parse(self, question: Question, arguments: Mapping[str, Any], about: UUID | None) -> Query:
+        own, known = dict(arguments), question.query.model_fields
         for field in question.route.fields:
-            if field not in question.query.model_fields:
+            if field not in known:
                 own.pop(field, None)
-                if parse_id(arguments, field) is None:
+                if (about if field == question.about else parse_id(arguments, field)) is None:
                     raise MalformedRequestError(f"{field}: it is not a UUID.")
         return parse(question.query, own)
 
@@ -204,7 +201,7 @@ class QueryRunner:
         if joined := source.enricher:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
         if period := source.period:
-            answer[period.name] = period.holds(answer, await self._moment(asked, as_of))
+            answer[period.name] = period.holds_of(state, await self._moment(asked, as_of))
         seen = [(*asked.stream, version)]
         return Found(encode(answer), version, seen=seen, basis=folded)
 
@@ -229,7 +226,7 @@ class QueryRunner:
         page, session = asked.page, asked.session
         assert isinstance(page, kernel.UnnamedListing)  # noqa: S101
         after = UUID(place) if (place := self._place(asked)) else None
-        list_filter = await view.filter_for(page, session)
+        list_filter = await filter_for(view, page, session)
         newest = page.order is kernel.Order.NEWEST
         wanted = ListPage(page.limit + 1, after, newest)
         found = await self._lists.listing(view, list_filter, session.only, wanted)
@@ -241,12 +238,11 @@ class QueryRunner:
             for id, row in zip(ids, shown, strict=True):
                 row.update(msgspec.to_builtins(added.get(id, {})))
                 if view.period:
-                    row[view.period.name] = view.period.holds(row, now)
+                    row[view.period.name] = holds(view.period, row, now)
             rows = [encode(row) for row in shown]
         answer = self._page(asked, rows, str(ids[-1]) if len(found) > page.limit else None)
-        answer = replace(
-            answer, seen=[(view.aggregate.name, each.id, each.version) for each in items]
-        )
+        seen = [(view.aggregate.name, each.id, each.version) for each in items]
+        answer = replace(answer, seen=seen)
         if not page.count:
             return answer
         counted = ListPage(MOST_COUNTED + 1, ids_only=True)

@@ -55,11 +55,8 @@ class CommandSender:
     ) -> Sequence[CommandResult]:
         """Decide several commands in turn, each authorized, and write all of them by one append."""
         correlated = caused_by.correlation_id if caused_by else correlation_id
-        caller = Caller(
-            correlation_id=correlated or self._new_id(),
-            principal_id=as_,
-            causation_id=caused_by.event_id if caused_by else None,
-        )
+        cause = caused_by and caused_by.event_id
+        caller = Caller(correlated or self._new_id(), principal_id=as_, causation_id=cause)
         return await self.send_judged(commands, caller, NO_BASIS)
 
     async def send_judged(

@@ -17,6 +17,7 @@ from beamkeep.kernel import (
 )
 
 from .codec import Codec
+from .filters import filter_for
 from .store import (
     READ_AT_ONCE,
     EventStore,
@@ -42,10 +43,6 @@ STORED_EVERY = 20
 
 type Permits = Callable[[Iterable[str]], Awaitable[Mapping[str, ObjectScope]]]
 """Returns the scope of each of these calls that the caller may make."""
-
-
-type Previews = Callable[[UUID], Awaitable[Preview]]
-"""Returns what an approval of a proposal by the caller would do now."""
 
 
 class Folded(NamedTuple):
@@ -86,12 +83,13 @@ class Session:
         self.caller_reads: Permits | None = None
         """For a command: the scope of the reads that its caller may make with it."""
         self.caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
-        self.previews: Previews | None = None
+        self.previews: Callable[[UUID], Awaitable[Preview]] | None = None
         self.seen: list[tuple[str, UUID, int]] = []
         self.versions: dict[Stream, int] = {}
         self.new_versions: dict[Stream, int] = {}
         """The version that each stream has once the decided events are written."""
-        self._folded: dict[Stream, Folded] = {}
+        self.folded: dict[Stream, Folded] = {}
+        """Every stream that was read, as it was read."""
         self._decided: dict[Stream, list[StoredEvent]] = {}
         """Events that commands before this one in the same append have decided."""
 
@@ -123,22 +121,18 @@ class Session:
             if pages % STORED_EVERY == 0:
                 # Should this take longer than a call may, the next one continues from here.
                 await self._keep(stream, state, version)
-            events = await self._after(stream, events)
+            events = await self._after(stream, events) if len(events) >= READ_AT_ONCE else ()
         if pages > 1:
             await self._keep(stream, state, version)
             snapshot_version = version
         # What was read first counts.
         if version and self.versions.setdefault(stream, version) == version:
-            self._folded[stream] = Folded(state, version, snapshot_version, snapshot_bytes=size)
+            self.folded[stream] = Folded(state, version, snapshot_version, snapshot_bytes=size)
         elif decided and version != self.versions.get(stream, 0):
             raise MovedError
         state = self._codec.fold(of, decided, state, version)
         assert state is not None, "it has events or a snapshot"  # noqa: S101
         return state
-
-    def folded(self) -> Mapping[Stream, Folded]:
-        """Return every stream that was read, as it was read."""
-        return self._folded
 
     def decide(self, events: Iterable[NewEvent]) -> None:
         """Let commands that follow in the same append see these events as if they were written."""
@@ -153,7 +147,7 @@ class Session:
         while events:
             then = self._codec.until(of.name, events, as_of)
             state, version = self._codec.fold(of, then, state, version), version + len(then)
-            is_over = len(then) < len(events)
+            is_over = len(then) < len(events) or len(events) < READ_AT_ONCE
             events = () if is_over else await self._after((of.name, id), events)
         if state is None or (isinstance(as_of, int) and version < as_of):
             then = f" as of {as_of}" if state or loaded.events else ""
@@ -235,7 +229,7 @@ class Session:
         """Return the snapshots that are due once these events are written."""
         due: list[NewSnapshot] = []
         for stream, version in {new.stream: new.version for new in events}.items():
-            folded, of = self._folded.get(stream), self._catalogue.aggregates[stream[0]]
+            folded, of = self.folded.get(stream), self._catalogue.aggregates[stream[0]]
             if folded and version >= of.snapshots_from and self.is_due(folded, version):
                 # Folded from what is stored, as every later reader will.
                 written = [new.stored for new in events if new.stream == stream]
@@ -245,7 +239,7 @@ class Session:
 
     def snapshot(self, stream: Stream) -> NewSnapshot:
         """Return a stream that was read as a snapshot."""
-        folded = self._folded[stream]
+        folded = self.folded[stream]
         return self._snapshot(stream, folded.state, folded.version)
 
     async def matching(
@@ -256,7 +250,7 @@ class Session:
         newest: bool = False,
     ) -> tuple[UUID, ...]:
         view = next(view for view in self._catalogue.views if view.listing is type(query))
-        list_filter = await view.filter_for(query, self)
+        list_filter = await filter_for(view, query, self)
         owner_id = self.only if to_show else None
         page = ListPage(most, newest_first=newest, ids_only=True)
         rows = await self._lists.listing(view, list_filter, owner_id, page)
@@ -302,8 +296,6 @@ class Session:
         return {getattr(row, of.key[0]): row for row in await self._store.above(of, list(ids))}
 
     async def _after(self, stream: Stream, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
-        if len(events) < READ_AT_ONCE:
-            return ()
         more = await self._store.history(stream, events[-1][0], READ_AT_ONCE)
         return [envelope.recorded for envelope in more]
 

@@ -20,6 +20,10 @@ READ_AT_ONCE = 1000
 """The most events of one stream that one statement reads: a long stream is read in pages."""
 
 
+type EventRow = tuple[int, str, int, bytes | str, *tuple[Any, ...]]
+"""A row that begins with the fields of `StoredEvent`."""
+
+
 class StoredEvent(NamedTuple):
     """A stored event. Read it by position: it may be a driver's row that begins so."""
 
@@ -243,6 +247,26 @@ class RowQuery(Record):
     """The values of the columns `by` in the last row of the page before, if there was one."""
 
 
+class ListFilter(Record):
+    """What the rows of a list must have."""
+
+    now: datetime
+    every: tuple[str, ...] = ()
+    """All of these properties, each as `name=value`."""
+    groups: tuple[tuple[str, ...], ...] = ()
+    """At least one property of each group."""
+    none: tuple[str, ...] = ()
+    """None of these properties."""
+    compared: tuple[tuple[str, str, datetime], ...] = ()
+    """Times that compare so: field, comparison, value."""
+    period: tuple[kernel.Period, bool] | None = None
+    along: Mapping[str, UUID] = {}
+    """A place in the tree."""
+    owner_id: UUID | None = None
+    created: tuple[tuple[str, datetime], ...] = ()
+    """How the time of creation compares, and with what."""
+
+
 class ListPage(Record):
     """Which part of a list is read."""
 
@@ -369,7 +393,7 @@ class ReadModel(Protocol):
     async def listing(
         self,
         view: kernel.View[Any],
-        list_filter: kernel.ListFilter,
+        list_filter: ListFilter,
         owner_id: UUID | None,
         page: ListPage,
     ) -> Sequence[ListRow]:

@@ -34,11 +34,12 @@ def require_plain(value: object, refusal: type[Refusal]) -> None:
     level, seen, names, texts = [value], 0, set[str](), list[str]()
     for depth in range(MAX_DEPTH + 1):
         below: list[object] = []
-        texts += [each for each in level if isinstance(each, str)]
-        if depth == MAX_DEPTH and any(isinstance(each, dict | list) for each in level):
-            raise refusal(f"The body is nested more than {MAX_DEPTH} levels deep.")
-        for each in [each for each in level if not isinstance(each, str)]:
-            if isinstance(each, dict):
+        for each in level:
+            if isinstance(each, str):
+                texts.append(each)
+            elif depth == MAX_DEPTH and isinstance(each, dict | list):
+                raise refusal(f"The body is nested more than {MAX_DEPTH} levels deep.")
+            elif isinstance(each, dict):
                 held = cast("dict[str, object]", each)
                 names.update(held)
                 seen += len(held)

@@ -108,7 +108,7 @@ class ApiSchemas:
 
     def arguments(self, endpoint: Endpoint) -> SchemaObject:
         """Return what a call accepts, in its path and in addition to it."""
-        return self._whole(f"{endpoint.name} arguments")
+        return self._followed(self._of[f"{endpoint.name} arguments"])
 
     def reply(self, operation: Operation) -> SchemaObject:
         """Return the properties that an operation answers in addition to the id of a new object."""
@@ -116,8 +116,7 @@ class ApiSchemas:
 
     def answer(self, question: Question) -> SchemaObject:
         """Return what a question answers, with the names that it may be asked for."""
-        schema = self._answer(question)
-        whole = self._named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+        whole = self._followed(self._answer(question))
         return whole | {"properties": whole["properties"] | NAMES}
 
     def _answer(self, question: Question) -> SchemaObject:
@@ -159,10 +158,9 @@ class ApiSchemas:
 
     def _properties(self, endpoint: Endpoint, part: str) -> SchemaObject:
         key = f"{endpoint.name} {part}"
-        return dict(self._whole(key)["properties"]) if key in self._of else {}
+        return dict(self._followed(self._of[key])["properties"]) if key in self._of else {}
 
-    def _whole(self, key: str) -> SchemaObject:
-        schema = self._of[key]
+    def _followed(self, schema: SchemaObject) -> SchemaObject:
         return self._named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.feed.tail import WHOLE_LOG
 
 
 class GrantedLease:

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from beamkeep.contexts.catalogue import CATALOGUE
+from beamkeep.feed.lists.rows import Row, RowFold
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import Position, StoredEvent, Stream
 
 CODEC = Codec(CATALOGUE.aggregates.values())

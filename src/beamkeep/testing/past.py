@@ -28,6 +28,7 @@ from beamkeep.kernel import (
     UnnamedListing,
     Upsert,
 )
+from beamkeep.runtime.filters import filter_for
 
 from .installation import FACTS, READERS
 
@@ -140,7 +141,7 @@ class Past:
         newest: bool = False,
     ) -> tuple[UUID, ...]:
         view = next(view for view in CATALOGUE.views if view.listing is type(query))
-        wanted, name = await view.filter_for(query, self), view.aggregate.name
+        wanted, name = await filter_for(view, query, self), view.aggregate.name
         states = [
             await self.one(view.aggregate, id) for n, id in sorted(self._streams) if n == name
         ]

@@ -24,13 +24,13 @@ from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment.service import compose
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import replace
 from beamkeep.parts.agents.postgres_records import PostgresAgentRecords
 from beamkeep.parts.custody.postgres import PostgresCustody
 from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.workers.projector import Projector
 
 from .cluster import Cluster

@@ -11,11 +11,11 @@ from uuid import UUID
 import structlog
 
 from beamkeep.feed.directory.entries import Entry, entry_of
+from beamkeep.feed.lists.rows import Row, RowFold
+from beamkeep.feed.tail import Bookmark, Tail, TailEvent
 from beamkeep.kernel import Record, View, replace
 from beamkeep.runtime.codec import BrokenStreamError, Codec
-from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import Position
-from beamkeep.runtime.tail import Bookmark, Tail, TailEvent
 
 from .supervision import Lease
 

@@ -10,11 +10,11 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.tail import MemoryTail
+from beamkeep.feed.tail import WHOLE_LOG, Tail
 from beamkeep.parts.agents.memory_log import MemoryAgentLog
 from beamkeep.parts.agents.postgres_log import PostgresAgentLog
 from beamkeep.parts.agents.reactions import AgentLog
 from beamkeep.runtime.store import EventStore, Position
-from beamkeep.runtime.tail import WHOLE_LOG, Tail
 from beamkeep.testing.appends import CODEC, append, at, registered, updated
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service

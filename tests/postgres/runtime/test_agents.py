@@ -14,10 +14,10 @@ from beamkeep.contexts.agent.agent import ModelRef, agents
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS, seeds
 from beamkeep.contexts.seams.agent_records import RiskReason
 from beamkeep.deployment.seeding import prepare
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import DENIALS, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.installation import FACTS, ISSUER
 from beamkeep.testing.postgres import Deployed
 from beamkeep.testing.service import ADMIN, by, call, enrol, memory_service, permit

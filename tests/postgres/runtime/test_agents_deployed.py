@@ -15,6 +15,7 @@ from tests.support.examples.federation import OWN_SITE
 from beamkeep.adapters.postgres.ledger import ledger
 from beamkeep.deployment.composition import Deployment
 from beamkeep.deployment.settings import settings_of
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.parts.agents import wiring
 from beamkeep.parts.agents.caution_promoter import PROMOTER
 from beamkeep.parts.agents.run_supervisor import SUPERVISOR
@@ -22,7 +23,6 @@ from beamkeep.parts.witness.proving import verify_record
 from beamkeep.runtime import Service
 from beamkeep.runtime.answers import EVIDENCE, FOLDED
 from beamkeep.runtime.store import Envelope
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.workers.auditing import differences
 from beamkeep.workers.supervision import Loop

@@ -29,13 +29,13 @@ from beamkeep.contexts.trust.zone import Zone
 from beamkeep.feed.directory.entries import entry_of
 from beamkeep.feed.directory.reading import SEARCHES_OF_ONE
 from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.lists.rows import Row
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import DirectoryEntry, View, replace
 from beamkeep.kernel.values import folded
 from beamkeep.runtime import queries
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.rows import Row
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import Deployed, postgres_service
 from beamkeep.testing.service import call, enrol, memory_service, permit

@@ -16,13 +16,13 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts.access.actor import ActorNotFoundError
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.seams.evidence import EvidenceVerdict
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import ActorKind, Operation, Question, Standing, replace
 from beamkeep.parts.agents.evidence.replaying import Replay
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.answers import EVIDENCE, FOLDED, AnswerEvidence
 from beamkeep.runtime.evidence import RELEASE
 from beamkeep.runtime.store import StoreUnavailableError
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import Deployed, connected, postgres_service

@@ -21,9 +21,9 @@ from beamkeep.contexts.federation.signatures import (
     key_fingerprint,
     verifies,
 )
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.parsing import parse_body
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient, memory_service

@@ -22,11 +22,11 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.feed import log
 from beamkeep.feed.directory.entries import Entry, facility_code_of
 from beamkeep.feed.directory.seam import Directory
+from beamkeep.feed.tail import PARTITIONS, WHOLE_LOG
 from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore
-from beamkeep.runtime.tail import PARTITIONS, WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import FACILITY_CODE
 from beamkeep.testing.postgres import postgres_service

@@ -15,6 +15,7 @@ from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import UnnamedListing, View
+from beamkeep.runtime.filters import filter_of
 from beamkeep.runtime.store import ListPage
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
@@ -113,7 +114,7 @@ async def statements(view: View[Any]) -> dict[str, Sequence[Any]]:
             for name in view.expanded
             if getattr(query, name) is not None
         }
-        found = view.filter_of(query, NOW, wider)
+        found = filter_of(view, query, NOW, wider)
         for owner_id, newest_first, after in product((None, ME), (False, True), (None, ME)):
             page = ListPage(50, after, newest_first, ids_only=False)
             await lists.listing(view, found, owner_id, page)

@@ -50,12 +50,12 @@ from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
 from beamkeep.feed.directory.seam import Match
 from beamkeep.feed.log import LogQuery
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import (
     CLAIMS,
     DENIALS,
     ActorKind,
     Claim,
-    ListFilter,
     Standing,
     Table,
     View,
@@ -64,13 +64,13 @@ from beamkeep.kernel import (
 from beamkeep.runtime.store import (
     BEGINNING,
     CallLookup,
+    ListFilter,
     ListPage,
     NewSnapshot,
     Position,
     RowQuery,
     Snapshot,
 )
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database

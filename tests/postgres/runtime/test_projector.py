@@ -22,12 +22,12 @@ from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts.access.actor import ActorDeactivated
 from beamkeep.contexts.catalogue import CATALOGUE
-from beamkeep.kernel import ListFilter, View
+from beamkeep.feed.lists.rows import Row, RowFold
+from beamkeep.feed.tail import WHOLE_LOG, TailPage, shards
+from beamkeep.kernel import View
 from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime.codec import BrokenStreamError
-from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import BEGINNING, ListPage, Position, StoredEvent
-from beamkeep.runtime.tail import WHOLE_LOG, TailPage, shards
+from beamkeep.runtime.store import BEGINNING, ListFilter, ListPage, Position, StoredEvent
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster

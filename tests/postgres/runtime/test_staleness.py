@@ -22,7 +22,7 @@ from beamkeep.contexts.starting.checks import (
 from beamkeep.deployment.composition import Deployment
 from beamkeep.deployment.service import compose
 from beamkeep.deployment.settings import settings_of
-from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.testing.installation import FACTS
 from beamkeep.testing.postgres import Deployed

@@ -33,6 +33,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.visit import VisitCancelled, VisitRegistered, VisitType
 from beamkeep.contexts.trust.zone import ZoneDefined
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import (
     CLAIMS,
     DENIALS,
@@ -41,7 +42,6 @@ from beamkeep.kernel import (
     Denial,
     DenialReason,
     Grant,
-    ListFilter,
     Lock,
     ObjectScope,
     Period,
@@ -60,6 +60,7 @@ from beamkeep.runtime.store import (
     CallLookup,
     EventStore,
     KeyTakenError,
+    ListFilter,
     ListPage,
     LoadedStream,
     MovedError,
@@ -73,7 +74,6 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import (
     ANSWER,
     CODEC,

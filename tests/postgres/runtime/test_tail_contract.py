@@ -12,9 +12,9 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.contexts.trust.zone import ZoneDefined
+from beamkeep.feed.tail import WHOLE_LOG, Bookmark, Tail, TailEvent, shards
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import BEGINNING, EventStore, NewEvent, Position
-from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, Tail, TailEvent, shards
 from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, updated
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import connected, postgres_service

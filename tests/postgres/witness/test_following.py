@@ -14,13 +14,13 @@ from tests.postgres.witness.conftest import (
 )
 from tests.support.examples import EXAMPLES
 
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.parts.witness.keys import signing_key
 from beamkeep.parts.witness.postgres import PAGE, TABLES
 from beamkeep.parts.witness.signing import SIGN_EVERY, WitnessRefusedError
 from beamkeep.parts.witness.trees.leaves import Leaf, Tree, TreeState
 from beamkeep.parts.witness.trees.notes import read_note
 from beamkeep.parts.witness.trees.tree import root_of
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient
 

@@ -15,10 +15,10 @@ from starlette.types import Message, Scope
 from beamkeep.adapters.files.data_roots import DataRoots
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.data.scan_file import InvalidScanFileError, ReadScanFile
+from beamkeep.feed.fair_shares import FairShares
 from beamkeep.kernel import Route, replace
 from beamkeep.parts.scans.reading import ScanReader
 from beamkeep.runtime import Service, parsing
-from beamkeep.runtime.fair_shares import FairShares
 from beamkeep.runtime.parsing import MalformedRequestError, parse_body
 from beamkeep.runtime.store import CallContext, CallLookup
 from beamkeep.schemas.plain import MAX_VALUES

@@ -10,11 +10,11 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.memory.tail import MemoryTail
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.feed.directory.entries import Entry
+from beamkeep.feed.lists.rows import Row, RowFold
+from beamkeep.feed.tail import WHOLE_LOG, TailEvent
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import BrokenStreamError
-from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import BEGINNING, Position
-from beamkeep.runtime.tail import WHOLE_LOG, TailEvent
 from beamkeep.testing.appends import CODEC, ME, registered, updated
 from beamkeep.workers.projector import BOUNDS, Bounds, Follower, Generation, Projector, RowChange
 

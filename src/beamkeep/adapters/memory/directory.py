@@ -6,9 +6,9 @@ from uuid import UUID
 
 from beamkeep.feed.directory.entries import OWN_SITE, Entry, entry_of, facility_code_of
 from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.lists.rows import RowFold
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.rows import RowFold
 
 from .store import MemoryStore
 

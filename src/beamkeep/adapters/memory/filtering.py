@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import ListFilter
+from beamkeep.runtime.filters import holds
+from beamkeep.runtime.store import ListFilter
 
 COMPARISONS = {">=": operator.ge, ">": operator.gt, "<": operator.lt, "<=": operator.le}
 
@@ -22,6 +23,6 @@ def fits(wanted: ListFilter, facets: Collection[str], row: Mapping[str, Any]) ->
             row[field] and COMPARISONS[how](datetime.fromisoformat(row[field]), time)
             for field, how, time in compared
         )
-        and (not wanted.period or wanted.period[0].holds(row, wanted.now) is wanted.period[1])
+        and (not wanted.period or holds(wanted.period[0], row, wanted.now) is wanted.period[1])
         and (wanted.owner_id is None or UUID(row["owner_id"]) == wanted.owner_id)
     )

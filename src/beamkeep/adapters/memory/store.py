@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Raw
 
 from beamkeep.adapters.stream_queues import StreamQueues
+from beamkeep.feed.lists.rows import RowFold
+from beamkeep.feed.tail import TailEvent
 from beamkeep.kernel import (
     DENIALS,
     EVERY_COMMAND,
@@ -21,7 +23,6 @@ from beamkeep.kernel import (
     Fenced,
     Grant,
     Insert,
-    ListFilter,
     Lock,
     Record,
     Replace,
@@ -36,7 +37,6 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.store import (
     BEGINNING,
     READ_AT_ONCE,
@@ -47,6 +47,7 @@ from beamkeep.runtime.store import (
     DuplicateEventError,
     Envelope,
     KeyTakenError,
+    ListFilter,
     ListPage,
     ListRow,
     LoadedStream,
@@ -61,7 +62,6 @@ from beamkeep.runtime.store import (
     Stream,
     WorkLostError,
 )
-from beamkeep.runtime.tail import TailEvent
 
 from .filtering import COMPARISONS, fits
 

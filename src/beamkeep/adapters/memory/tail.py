@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from beamkeep.feed.tail import PARTITIONS, WHOLE_LOG, Bookmark, TailEvent, TailPage
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import BEGINNING, Position
-from beamkeep.runtime.tail import PARTITIONS, WHOLE_LOG, Bookmark, TailEvent, TailPage
 
 
 class MemoryTail:

@@ -9,9 +9,9 @@ from uuid import UUID
 from msgspec import Raw
 
 from beamkeep.feed.log import Followed, LogPage, LogPlace, LogQuery, place_of
+from beamkeep.feed.tail import PARTITIONS, WHOLE_LOG
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Envelope, Position
-from beamkeep.runtime.tail import PARTITIONS, WHOLE_LOG
 
 from .connections import Connections
 from .statements import Statement

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.kernel import ListFilter, Period, Record, Table, View
-from beamkeep.runtime import marks
-from beamkeep.runtime.store import ListPage, ListRow, Position, StoreUnavailableError
+from beamkeep.feed.lists import marks
+from beamkeep.kernel import Period, Record, Table, View
+from beamkeep.runtime.store import ListFilter, ListPage, ListRow, Position, StoreUnavailableError
 
 from .connections import Connections
 from .statements import Statement

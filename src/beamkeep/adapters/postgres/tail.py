@@ -5,8 +5,8 @@ from functools import cache
 
 import asyncpg
 
+from beamkeep.feed.tail import WHOLE_LOG, Bookmark, TailEvent, TailPage
 from beamkeep.runtime.store import BEGINNING, Position
-from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, TailEvent, TailPage
 
 from .connections import Connections
 from .statements import Statement

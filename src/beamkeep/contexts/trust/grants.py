@@ -132,7 +132,7 @@ def _covers(own: Sequence[Grant], grant: Grant, name: str, proposed: bool = Fals
     """
     here = name, grant.conduit_id, grant.surface_id
     return any(
-        (each.permits(*here) or (proposed and each.lets_propose(*here)))
+        (each.permits(*here) or (proposed and each.permits(*here, proposing=True)))
         and each.object_scope in {ObjectScope.ALL, grant.object_scope}
         for each in own
     )

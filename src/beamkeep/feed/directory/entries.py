@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from beamkeep.contexts.seams.installation import Facts
+from beamkeep.feed.lists.rows import Row
 from beamkeep.kernel import View
 from beamkeep.kernel.values import folded
-from beamkeep.runtime.rows import Row
 
 MOST_NAME, MOST_FOLDED, MOST_WORDS = 200, 500, 4_000
 """How many characters are kept: an index entry of PostgreSQL has at most 2,704 bytes."""

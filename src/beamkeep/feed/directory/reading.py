@@ -8,9 +8,9 @@ from beamkeep.contexts.access import profile
 from beamkeep.contexts.access.actor import actors
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.names import FoundObject, ObjectName, Search, SearchedObjects
+from beamkeep.feed.fair_shares import FairShares
 from beamkeep.kernel import Catalogue, ObjectScope
 from beamkeep.kernel.values import folded
-from beamkeep.runtime.fair_shares import FairShares
 
 from .entries import MOST_FOLDED, Entry
 from .seam import Directory, Match, VisibleKinds

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import structlog
 
+from beamkeep.feed.tail import WHOLE_LOG, Bookmark, Tail, TailEvent
 from beamkeep.kernel import AnyAggregate, Cannot, Event, Record, replace
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -21,7 +22,6 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
-from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, Tail, TailEvent
 from beamkeep.telemetry import Telemetry
 
 from .agent_writing import AgentDeniedError, AgentWriter

@@ -10,10 +10,10 @@ from beamkeep.contexts.data.custody import CustodyView, StorageSite, view_of
 from beamkeep.contexts.data.dataset import DatasetStanding, datasets
 from beamkeep.contexts.data.distribution import Copy, distributions
 from beamkeep.contexts.data.judging import CustodyRow, custody_row
+from beamkeep.feed.tail import WHOLE_LOG, Bookmark, Tail
 from beamkeep.kernel import Record, replace
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Position
-from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, Tail
 
 FOLLOWER, GENERATION = "custody", 1
 PAGE_EVENTS = 1_000

@@ -34,8 +34,8 @@ from beamkeep.contexts.data.scan_file import (
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, DatasetPart, tree_digest
 from beamkeep.contexts.seams.data_places import NOT_YOURS, lies_in
+from beamkeep.feed.fair_shares import FairShares
 from beamkeep.kernel import Record, Refusal
-from beamkeep.runtime.fair_shares import FairShares
 
 from .sums import files_of, given_parts
 

@@ -13,7 +13,7 @@ from tests.support.examples.caution import register_caution
 from tests.support.examples.enclosure import a_permitted_enclosure
 from tests.support.examples.equipment import a_group
 
-from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import Deployed, connected, postgres_service

@@ -29,12 +29,12 @@ from beamkeep.contexts.equipment.asset import (
 )
 from beamkeep.contexts.seams.place import PLACES, AssetPlace, DamagedTreeError, upwards
 from beamkeep.deployment.service import compose
+from beamkeep.feed.tail import WHOLE_LOG
 from beamkeep.kernel import Lock, Operation, Outcome, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import EventStore, StoreUnavailableError
-from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import CODEC, append, at
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database

@@ -27,6 +27,7 @@ from beamkeep.contexts.equipment.family import (
     evolve,
 )
 from beamkeep.kernel import Advice, Many, replace
+from beamkeep.runtime.filters import filter_of
 from beamkeep.schemas import JsonSchema
 from beamkeep.testing.past import NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
@@ -215,7 +216,7 @@ def test_a_family_is_found_by_its_status_and_by_each_affordance():
         "affordance=Translatable",
     }
     assert set(source.view.filters) == {"status", "affordance"}
-    list_filter = source.view.filter_of(ListFamilies(affordance=Affordance.HOMEABLE), NOW)
+    list_filter = filter_of(source.view, ListFamilies(affordance=Affordance.HOMEABLE), NOW)
     assert list_filter.every == ("affordance=Homeable",)
 
 

@@ -8,12 +8,12 @@ from uuid import UUID
 
 import msgspec
 
+from beamkeep.feed.tail import TailEvent
 from beamkeep.kernel import Event, View
+from beamkeep.runtime.codec import Codec, encode, shown
+from beamkeep.runtime.store import StoredEvent
 
-from .codec import Codec, encode, shown
 from .marks import marks_of, times_of
-from .store import StoredEvent
-from .tail import TailEvent
 
 
 class Row(NamedTuple):

@@ -14,8 +14,9 @@ from beamkeep.adapters.postgres.listing import number
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.caution.caution import CautionStatus
 from beamkeep.contexts.safety.clearance import ClearanceStatus
-from beamkeep.kernel import ListFilter, Record, View
-from beamkeep.runtime.marks import END, marks_of, times_of, ways
+from beamkeep.feed.lists.marks import END, marks_of, times_of, ways
+from beamkeep.kernel import Record, View
+from beamkeep.runtime.store import ListFilter
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
 VIEWS: dict[str, View[Any]] = {view.name: view for view in CATALOGUE.views}

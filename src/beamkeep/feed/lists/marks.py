@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import ListFilter, Period, View
+from beamkeep.kernel import Period, View
+from beamkeep.runtime.store import ListFilter
 
 SPANS = (12, 15, 18, 21, 24, 27, 30)
 """A time is marked by the spans it lies in: of 2¹² seconds, which is 68 minutes, to 2³⁰."""

@@ -5,8 +5,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from beamkeep.kernel import Record
-
-from .store import BEGINNING, Position
+from beamkeep.runtime.store import BEGINNING, Position
 
 WHOLE_LOG = -1
 """The shard that is the whole log."""

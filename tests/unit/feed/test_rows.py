@@ -199,9 +199,9 @@ from beamkeep.contexts.trust.visit import (
     VisitType,
 )
 from beamkeep.contexts.trust.zone import ZoneDefined
+from beamkeep.feed.lists.rows import Row, RowFold
 from beamkeep.kernel import ActorKind, Event, ObjectScope, SurfaceKind, WrittenStream
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import StoredEvent
 from beamkeep.schemas import JsonObject
 from beamkeep.testing.signing import public_key

@@ -1,0 +1,1 @@
+"""Lists: the rows of every kind of object, folded from the log, and how they are found."""
