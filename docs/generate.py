@@ -91,7 +91,7 @@ def pages() -> dict[str, str]:
 
 
 def events_data() -> str:
-    """Return the events of every stream, what they say, and the tables beside it, as JSON."""
+    """Return the events of every stream, what they say, and the tables with it, as JSON."""
     events = {
         aggregate.name: {
             event.__name__: _said(event, aggregate) for event in event_types(aggregate)
@@ -118,7 +118,7 @@ def index() -> Iterator[str]:
     """What the pages of the reference list."""
     yield "These pages are written from the code, so they list everything that the service has."
     yield _table(
-        ("page", "lists"), [(f"[{title}]({name}.md)", told) for name, title, told in LISTS]
+        ("page", "lists"), [(f"[{title}]({name}.md)", contents) for name, title, contents in LISTS]
     )
     names = "\n".join(name for name, *_ in LISTS)
     yield f"```{{toctree}}\n:hidden:\n\n{names}\n../domain/index\n```"
