@@ -28,7 +28,7 @@ from .rig import Database, Rig, principal
 GATE, MOST_COST, LEAST_FOLLOWED, LEAST_VERIFIED = 0.98, 0.02, 20_000, 40_000
 BACKENDS = "SELECT pid FROM pg_stat_activity WHERE usename = 'bk_witness'"
 METHOD = (
-    "Processor time of client and server: the commands of `append` at 4 connections, beside a"
+    "Processor time of client and server: the commands of `append` at 4 connections, with a"
     " witness that follows them as in service, against the same without a witness. `cost` is the"
     " processor time of the witness and its connections alone, divided by that of the commands."
     " `rows` is an"

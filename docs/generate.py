@@ -46,7 +46,7 @@ from beamkeep_client.shared.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
 ROOT = Path(__file__).parent.parent
 CLIENT = "client/src/beamkeep_client"
-NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it anew. -->"
+NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it again. -->"
 
 WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 """Begins a page whose tables need the room of the sidebar."""
@@ -190,7 +190,7 @@ def operations() -> Iterator[str]:
     yield "## Filters of the lists"
     lists = [q for q in CATALOGUE.questions if isinstance(q.source, Many)]
     yield _table(
-        ("list", "filters", "times beside `created_at`"),
+        ("list", "filters", "times in addition to `created_at`"),
         [
             (
                 f"`{question.name}`",
