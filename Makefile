@@ -38,7 +38,7 @@ $(VENV)/bin/pip:
 	[ -n "$$found" ] || { echo "No Python 3.12 or newer was found; set PYTHON to one." >&2; exit 1; }; \
 	echo "$$found -m venv $(VENV)"; "$$found" -m venv $(VENV)
 
-lock: ## write the lock files anew from pyproject.toml
+lock: ## write the lock files again from pyproject.toml
 	$(COMPILE) pyproject.toml -o requirements/requirements.txt
 	$(COMPILE) pyproject.toml --group dev --group docs -o requirements/requirements-dev.txt
 	for each in anthropic epics nats openai optimiser pkcs11 pvaccess tango; do $(COMPILE) pyproject.toml $(AS_LOCKED) \
@@ -50,7 +50,7 @@ lock: ## write the lock files anew from pyproject.toml
 audit: ## list the parts of the service in build/sbom.json and say which are unfit
 	$(RUN) requirements/audit.py
 
-reference: ## write anew what follows from the code: docs/reference, catalogues, examples, the corpus
+reference: ## write what follows from the code: docs/reference, catalogues, examples, the corpus
 	$(RUN) -m docs.generate
 	$(RUN) -m tests.support.example_data
 	$(RUN) -m tests.corpus.record
@@ -71,7 +71,7 @@ test-postgres: ## the part of it that `make check` leaves out
 test-console: $(BUILT_CONSOLE) ## the web console in a real browser, with a beamline and an identity provider
 	$(RUN) -m gate run 'console-*'
 
-pictures: ## write the pictures of the console in the documentation anew
+pictures: ## write the pictures of the console in the documentation again
 	BEAMKEEP_WRITE_PICTURES=1 $(RUN) -m pytest -q -s tests/console/test_pictures.py
 
 gate-times: ## what every suite cost in its last run: processor and wall clock

@@ -9,7 +9,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUILT = "/src/beamkeep/surfaces/http/console/built/"
-"""Git ignores it, so a build has to be told that it belongs to the package."""
+"""Git ignores it, so a build has to be informed that it belongs to the package."""
 
 
 class ConsoleBuildHook(BuildHookInterface[Any]):

@@ -208,7 +208,7 @@ def _fsync_micros(directory: Path) -> float:
 
 
 def _rows(name: str, found: dict[str, Any]) -> Iterator[str]:
-    """A path as lines of the table: itself, then what was measured beside it."""
+    """A path as lines of the table: itself, then what was measured with it."""
     if "ratio" in found:
         yield _row(name, found)
     for key, part in _parts(found):

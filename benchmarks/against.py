@@ -205,7 +205,7 @@ class Trees(NamedTuple):
 
 
 async def take_turns(trees: Trees, path: str, plan: Plan, lives: int) -> tuple[list[Turn], str]:
-    """Measure one path, and return a remark beside the turns.
+    """Measure one path, and return a remark on the turns.
 
     Two processes of the same code differ by a little for as long as they live, so each side is
     started several times.

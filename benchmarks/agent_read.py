@@ -1,4 +1,4 @@
-"""What an agent's read costs beside a person's: the same question, with evidence."""
+"""What an agent's read costs compared with a person's: the same question, with evidence."""
 
 import asyncio
 import random

@@ -49,7 +49,7 @@ SURFACE = seeded.SURFACES[SurfaceKind.HTTP]
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
-    """Compare at 4 connections; in a full run at 1 and 8 beside."""
+    """Compare at 4 connections; in a full run also at 1 and 8."""
     async with rig.database("append") as database:
         fresh = await load(database)
         plan = rig.plan

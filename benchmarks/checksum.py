@@ -54,9 +54,9 @@ def _bare(path: Path) -> Step:
 def _ours(path: Path, blocks: int) -> Step:
     def read() -> int:
         with path.open("rb") as file:
-            told = list[int]()
-            check_file(file.fileno(), told.append)
-            return sum(told)
+            progress = list[int]()
+            check_file(file.fileno(), progress.append)
+            return sum(progress)
 
     async def step() -> None:
         assert await asyncio.to_thread(read) == blocks * BLOCK

@@ -90,7 +90,7 @@ RULES = CustodyRules(trial=CustodyRule(verified_copies=1))
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
-    """Fill the tables beside datasets, and ask what people ask."""
+    """Fill the tables next to datasets, and ask what people ask."""
     datasets = rig.pick(DATASETS, DATASETS // 20, smallest=60)
     uses = rig.pick(USES, USES // 20, smallest=60)
     asked_times, chain = rig.pick(ASKED, ASKED, 2), rig.pick(1000, 1000, 1)

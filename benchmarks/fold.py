@@ -31,13 +31,13 @@ SELECT version, event_type, schema_version, payload::text FROM bk.events
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
-    """Compare on streams of 20 events; in a full run on shorter and longer ones beside."""
+    """Compare on streams of 20 events; in a full run also on shorter and longer ones."""
     async with rig.database("fold") as database:
         shapes = rig.pick(SHAPES, {GATED: SHAPES[GATED]}, SMALLEST_SHAPES)
         ids = await _load(database, shapes)
-        plan, beside = rig.plan, rig.plan.cut(8)
+        plan, shorter = rig.plan, rig.plan.cut(8)
         found = {
-            events: await _on(database, ids[events], events, plan if events == GATED else beside)
+            events: await _on(database, ids[events], events, plan if events == GATED else shorter)
             for events in shapes
         }
         connections = await database.bare(CONNECTIONS)

@@ -149,14 +149,14 @@ class Lanes:
         return "\r\n".join([*head, "", ""]).encode() + asked.body
 
     def _note(self, number: int, correlation_id: UUID, answer: Answer) -> None:
-        """One line of the history: what a client was told of one attempt."""
-        told = answer.status.removesuffix(" in flight").replace("no answer", "0")
+        """One line of the history: what a client was answered at one attempt."""
+        shown = answer.status.removesuffix(" in flight").replace("no answer", "0")
         version = answer.version or "\\N"
-        self._history.write(f"{number}\t{correlation_id}\t{told}\t{version}\n")
+        self._history.write(f"{number}\t{correlation_id}\t{shown}\t{version}\n")
 
 
 class Line:
-    """One connection, opened anew when it was lost."""
+    """One connection, opened again when it was lost."""
 
     def __init__(self, port: int) -> None:
         self._port = port

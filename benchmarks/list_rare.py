@@ -176,7 +176,7 @@ def _beyond() -> dict[str, Asked]:
 
 
 async def _load(database: Database, visits: int) -> LoadedStream:
-    """Fill two lists as the projector would have, but for the marks beside each row of visits."""
+    """Fill two lists as the projector would have, but for the marks next to each row of visits."""
     owner, me, other, clearances = database.owner, await principal(database), uuid7(), visits // 10
     projections = PostgresProjections(database.pool(1, "bk_projector"))
     await projections.arrange([VISIT, CLEARANCE], shards(1))

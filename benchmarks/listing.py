@@ -60,7 +60,7 @@ class Heard(Connections):
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
-    """Compare at the store's seam; in a full run the whole question beside."""
+    """Compare at the store's seam; in a full run also the whole question."""
     async with rig.database("list") as database:
         rows = rig.pick(ROWS, ROWS // 4, FEW_ROWS)
         pages = await _load(database, rows)
@@ -138,9 +138,9 @@ async def _ours(database: Database, pages: list[Asked]) -> Step:
         query, after = draw.choice(pages)
         list_filter = filter_of(view, query, NOW)
         found = await lists.listing(view, list_filter, None, ListPage(LIMIT + 1, after))
-        kept, more = found[:LIMIT], len(found) > LIMIT
-        last = cursors.write(str(kept[-1].id), me, NAME, {}) if more else None
-        rows = b",".join([found.row for found in kept])
+        page, more = found[:LIMIT], len(found) > LIMIT
+        last = cursors.write(str(page[-1].id), me, NAME, {}) if more else None
+        rows = b",".join([found.row for found in page])
         assert b'{"items":[%b],"next_cursor":%b}' % (rows, encode(last))
 
     return step

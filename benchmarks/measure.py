@@ -128,7 +128,7 @@ class Meter:
         return quads[plan.dropped :]
 
     async def slice(self, side: Side, seconds: float) -> Slice:
-        """Take one slice of one side, and go on where its processor time is too short to read."""
+        """Take one slice of one side, or more where its processor time is too short."""
         found = Slice(0, 0.0, 0.0, 0.0)
         while found.client + found.server < self._least:
             found = _sum(found, await self._slice(side, seconds))

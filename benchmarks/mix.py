@@ -11,7 +11,7 @@ COMMANDS = 0.6
 REMEMBERED = 2000
 REASON = {"reason": "The shutter of the hutch does not close."}
 
-# Each verb that is possible from a status, the status it leads to, and what must be told with it.
+# Each verb that is possible from a status, the status it leads to, and what must be sent with it.
 VISIT: Mapping[str, tuple[tuple[str, str, Mapping[str, str]], ...]] = {
     "Planned": (("record-arrival", "Arrived", {}),),
     "Arrived": (("start", "InProgress", {}),),
@@ -93,8 +93,8 @@ class Mix:
             self._free[asked.home].append((id, status))
 
     def _move(self, home: str, id: str, status: str) -> Asked:
-        verb, leads_to, told = self._dice.choice(MOVES[home][status])
-        arguments = told or ({"phone": str(self._dice.random())} if home == "/actors" else {})
+        verb, leads_to, details = self._dice.choice(MOVES[home][status])
+        arguments = details or ({"phone": str(self._dice.random())} if home == "/actors" else {})
         body = msgspec.json.encode(arguments) if arguments else b""
         return Asked("command", "POST", f"{home}/{id}/{verb}", body, home, id, leads_to)
 

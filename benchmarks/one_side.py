@@ -1,4 +1,4 @@
-"""One checkout's half of `benchmarks.against`: prepares a path, then works when it is told to.
+"""One checkout's half of `benchmarks.against`: prepares a path, then works when it is asked to.
 
 It is run by its file name with the packages of any checkout on the path, so it uses nothing of its
 own package and only what benchmarks of all ages have.
@@ -28,8 +28,8 @@ class Ended(Exception):
 class Captured:
     """Stands in for the meter of a path, and hands its first comparison over to the parent."""
 
-    def __init__(self, postmaster: int, say: Say, told: TextIO) -> None:
-        self._postmaster, self._say, self._told = postmaster, say, told
+    def __init__(self, postmaster: int, say: Say, orders: TextIO) -> None:
+        self._postmaster, self._say, self._orders = postmaster, say, orders
 
     async def compare(self, bare: Any, ours: Any, plan: Any) -> Never:
         """Work on the side that is the service, slice by slice, until the parent has enough."""
@@ -37,7 +37,7 @@ class Captured:
         await ours.run(SLICE_SECONDS)
         code = str(import_module("beamkeep").__file__)
         self._say({"pid": ours.pid, "postmaster": self._postmaster, "code": code})
-        while line := await asyncio.to_thread(self._told.readline):
+        while line := await asyncio.to_thread(self._orders.readline):
             wanted = json.loads(line)
             if wanted is None:
                 await ours.prepare()
@@ -47,7 +47,7 @@ class Captured:
         raise Ended
 
 
-async def work(path: str, say: Say, told: TextIO) -> None:
+async def work(path: str, say: Say, orders: TextIO) -> None:
     """Prepare a path such as `benchmarks.append:measure`, and serve its slices."""
     here = asyncio.current_task()
     assert here
@@ -60,7 +60,7 @@ async def work(path: str, say: Say, told: TextIO) -> None:
         size = rigs.Size.QUICK if hasattr(rigs, "Size") else False
         with rigs.Cluster.start(None, **rigs.SERVER) as cluster:
             rig = await rigs.Rig.on(cluster, measures.Plan(1, 0, SLICE_SECONDS), size)
-            rig.meter = Captured(cluster.pid, say, told)
+            rig.meter = Captured(cluster.pid, say, orders)
             await measure(rig)
             raise RuntimeError("this path compares nothing that can be measured in turns")
     except Ended:

@@ -42,7 +42,7 @@ async def measure_command(rig: Rig) -> dict[str, Any]:
     async with rig.database("http_command") as database:
         await _load(database)
         plan, compare = _plan(rig), rig.meter.compare
-        beside, bare = plan.cut(8), Steps(await _inserting(database))
+        shorter, bare = plan.cut(8), Steps(await _inserting(database))
         async with serving(database) as server:
             keyed = await compare(bare, _posting(server, keyed=True), plan)
         alike = against_itself(await compare(bare, bare, plan.alike()))
@@ -50,9 +50,9 @@ async def measure_command(rig: Rig) -> dict[str, Any]:
         if not rig.extended:
             return found
         async with serving(database) as server:
-            plain = await compare(bare, _posting(server, keyed=False), beside)
+            plain = await compare(bare, _posting(server, keyed=False), shorter)
         async with serving(database, project=True) as server:
-            projecting = await compare(bare, _posting(server, keyed=True), beside)
+            projecting = await compare(bare, _posting(server, keyed=True), shorter)
         return found | {"without_key": throughput(plain), "projecting": throughput(projecting)}
 
 

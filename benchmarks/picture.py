@@ -1,4 +1,4 @@
-"""Figures as SVG: panels under or beside one another, each with two axes, lines and marks."""
+"""Figures as SVG: panels under or next to one another, each with two axes, lines and marks."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -107,7 +107,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
-    """No more points than can be told apart: of each few neighbours the highest."""
+    """No more points than can be distinguished: of each few neighbours the highest."""
     few = math.ceil(len(points) / most) if points else 1
     groups = (points[n : n + few] for n in range(0, len(points), few))
     return [

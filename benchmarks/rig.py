@@ -271,4 +271,4 @@ INSERT INTO bare.events (stream_type, stream_id, version, event_id, event_type, 
                          causation_id, occurred_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 """
-"""One row into the log beside ours."""
+"""One row into the log next to ours."""

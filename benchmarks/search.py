@@ -120,7 +120,7 @@ async def _ids(database: Database) -> list[UUID]:
 
 
 async def timed(step: Callable[[], Awaitable[object]], times: int, most: float) -> dict[str, float]:
-    """Return p50 and p95 of a step in milliseconds, beside the most that it may take."""
+    """Return p50 and p95 of a step in milliseconds, and the most that it may take."""
     taken: list[float] = []
     for _ in range(times):
         since = time.perf_counter()

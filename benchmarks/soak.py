@@ -58,7 +58,7 @@ SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted
 
 
 class Restart(NamedTuple):
-    """When a part was told to stop, when it had, and when it was there again."""
+    """When a part was asked to stop, when it had, and when it was there again."""
 
     what: str
     began: float
@@ -179,7 +179,7 @@ class Ground:
         self.restarts.append(Restart(what, began, stopped, time.monotonic()))
 
     def require_alive(self) -> None:
-        """Fail if a process has ended that nobody told to."""
+        """Fail if a process has ended that nobody asked to end."""
         for process in (self.serve, self.work):
             if not self.busy and process.ended():
                 raise RuntimeError(f"ended by itself:\n{process.log.read_text()[-2000:]}")

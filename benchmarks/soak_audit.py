@@ -1,4 +1,4 @@
-"""What clients were told of every attempt, compared with the log and the lists of the database.
+"""What clients were answered at every attempt, compared with the log and the lists of the database.
 
 It is done where the log is, or a part of it at a time: a long run has more than fits in memory.
 """
@@ -97,13 +97,13 @@ async def audit(database: Database, history: Path, before: End) -> dict[str, Any
     connection = await asyncpg.connect(database.url("postgres"))
     try:
         await connection.execute(EFFECTS.format(before=before.position))
-        (told,) = await connection.fetch(HISTORY)
+        (attempts,) = await connection.fetch(HISTORY)
         (sizes,) = await connection.fetch(SIZES)
         different = await differing_rows(connection)
     finally:
         await connection.close()
     return {
-        **told,
+        **attempts,
         "rows_differing": different,
         "sizes": {**sizes, "wal_bytes": wal_bytes},
     }

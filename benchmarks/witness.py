@@ -28,7 +28,7 @@ from .rig import Database, Rig, principal
 GATE, MOST_COST, LEAST_FOLLOWED, LEAST_VERIFIED = 0.98, 0.02, 20_000, 40_000
 BACKENDS = "SELECT pid FROM pg_stat_activity WHERE usename = 'bk_witness'"
 METHOD = (
-    "Processor time of client and server: the commands of `append` at 4 connections, beside a"
+    "Processor time of client and server: the commands of `append` at 4 connections, with a"
     " witness that follows them as in service, against the same without a witness. `cost` is the"
     " processor time of the witness and its connections alone, divided by that of the commands."
     " `rows` is an"
@@ -49,7 +49,7 @@ SELECT gen_random_uuid(), '00000000-0000-0000-0000-000000000001', 'current', n *
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare commands with and without a witness, then follow and verify a long log."""
     transactions = rig.pick(300, 60, smallest=1)
-    # Slices that are long beside the second after which the witness looks again.
+    # Slices that are long compared with the second after which the witness looks again.
     plan = rig.pick(Plan(8, 1, 4.0), Plan(2, 0, 4.0), rig.plan)
     async with rig.database("witness_cost") as database:
         fresh = await load(database)
@@ -57,10 +57,10 @@ async def measure(rig: Rig) -> dict[str, Any]:
         steps = [ours_step(seam, fresh) for _ in range(4)]
         alone = Steps(steps, fresh.stock)
         with tempfile.TemporaryDirectory() as folder:
-            async with Witnessed(steps, fresh.stock, database, Path(folder)) as beside:
-                figures = _by_processor(await rig.meter.compare(alone, beside, plan))
+            async with Witnessed(steps, fresh.stock, database, Path(folder)) as witnessed:
+                figures = _by_processor(await rig.meter.compare(alone, witnessed, plan))
         command = sum(figures[name]["bare"] for name in ("client_cpu_us", "server_cpu_us"))
-        witnessing = 1e6 * beside.witnessing / beside.done
+        witnessing = 1e6 * witnessed.witnessing / witnessed.done
         alike = against_itself(await rig.meter.compare(alone, alone, plan.alike()))
         rows = await _rows(database)
     async with rig.database("witness_speed") as database:
@@ -102,8 +102,8 @@ async def _rows(database: Database) -> dict[str, Any]:
     def side(table: str) -> Steps:
         return Steps([partial(owner.execute, INSERT_ROWS.format(table=table))])
 
-    without, beside = side("without_transaction"), side("with_transaction")
-    return _by_processor(await database.rig.meter.compare(without, beside, database.rig.plan))
+    without, within = side("without_transaction"), side("with_transaction")
+    return _by_processor(await database.rig.meter.compare(without, within, database.rig.plan))
 
 
 class Witnessed(Steps):
@@ -172,8 +172,8 @@ async def _speed(database: Database, events: int) -> dict[str, int]:
         key = signing_key(Path(folder) / "key").signer.key().text
 
     async def verify() -> None:
-        told = verify_record(database.url("postgres"), None, key, lambda _: None)
-        wrong = [line async for is_fault, line in told if is_fault]
+        lines = verify_record(database.url("postgres"), None, key, lambda _: None)
+        wrong = [line async for is_fault, line in lines if is_fault]
         assert not wrong, wrong
 
     verified = await meter.slice(Once(verify, events), 0)

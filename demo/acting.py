@@ -145,9 +145,9 @@ class Day:
         self.position_token = answer.position_token or self.position_token
         row = CATALOGUE.named[name]
         if answer.ok and row in CATALOGUE.operations:
-            told: Mapping[str, Any] = answer.body or {}
+            body: Mapping[str, Any] = answer.body or {}
             # An approval tells what the approved command answered.
-            for named in (arguments, told, told.get("answer") or {}):
+            for named in (arguments, body, body.get("answer") or {}):
                 self.touch(named)
             # A seal has the id of its facility, and few facilities have a seal.
             if row.aggregate.id_name:
@@ -201,9 +201,9 @@ class Day:
         self, verb: str, procedure: Mapping[str, str], outcome: str = "Completed", **more: Any
     ) -> Mapping[str, Any]:
         """Have a procedure conducted, and give back the conduct once it has ended so."""
-        told = await self.send(verb, {**procedure, **more})
-        assert told.status == 202, (verb, told)
-        about = {**procedure, "conduct_id": told.body["conduct_id"]}
+        accepted = await self.send(verb, {**procedure, **more})
+        assert accepted.status == 202, (verb, accepted)
+        about = {**procedure, "conduct_id": accepted.body["conduct_id"]}
 
         async def ended() -> Mapping[str, Any] | None:
             conduct = await self.do("get_conduct", about)
@@ -259,8 +259,8 @@ class Day:
     async def would_start(self, plan: str = "plan", **more: Any) -> Sequence[str]:
         """The events that a start would write, as a dry run tells."""
         start = {"name": "Rehearsal", "plan_id": self.ids[plan], **more}
-        told = await self.do("start_run", start, dry_run=True)
-        return [event["event_type"] for event in told["events"]]
+        preview = await self.do("start_run", start, dry_run=True)
+        return [event["event_type"] for event in preview["events"]]
 
     async def not_started(self, code: str, plan: str = "plan", **options: Any) -> Mapping[str, Any]:
         """What a start is refused with."""

@@ -131,7 +131,7 @@ async def reasoned(day: Day, last_run: str) -> tuple[float, str]:
 
 
 async def proposed(day: Day, start: Mapping[str, Any]) -> Mapping[str, str]:
-    """The agent asks for a start, and is told that it has proposed one."""
+    """The agent asks for a start, and is answered that it has proposed one."""
     proposal = await asked(day, "start_run", start)
     assert proposal.keys() == {"proposal_id"}, proposal
     return proposal
@@ -146,23 +146,23 @@ async def approved(day: Day, proposal: Mapping[str, str], start: Mapping[str, An
     while True:
         assert shown["now"]["events"][0]["event_type"] == "RunStarted"
         basis = {**proposal, "basis": shown["now"]["basis"]}
-        told = await day.send("approve_proposal", basis)
-        if told.status != 412:
+        answer = await day.send("approve_proposal", basis)
+        if answer.status != 412:
             break
         # Another agent has written meanwhile what the start rests on: look again.
         shown = await day.do("get_proposal", proposal)
-    assert told.ok, told
-    assert told.body["status"] == 201
-    return told.body["answer"]["run_id"]
+    assert answer.ok, answer
+    assert answer.body["status"] == 201
+    return answer.body["answer"]["run_id"]
 
 
 async def forbidden(day: Day, start: Mapping[str, Any], run_id: str) -> None:
     """What the recipe does not know is not even proposed, and no other tool can be called."""
     wrong = {**start, "override_parameters": {"energy": 60.0}}
-    told = await day.refused(
+    problem = await day.refused(
         "InvalidRunParametersError", "start_run", wrong, as_=AGENT, over=day.mcp
     )
-    assert told["status"] == 400
+    assert problem["status"] == 400
     abort = {"run_id": run_id, "reason": "I can do better"}
     await day.refused("UnauthorizedError", "abort_run", abort, as_=AGENT, over=day.mcp)
     of = {"conduit_id": str(seeded.ENTRY)}

@@ -52,7 +52,7 @@ def described(content: bytes) -> dict[str, Any]:
 
 
 async def storages(day: Day) -> None:
-    """The disk beside the detector, and the archive of the facility."""
+    """The disk next to the detector, and the archive of the facility."""
     for name in ("nvme1", "archive"):
         storage = {"kind": "storage", "name": name, "facility_code": day.ids["site"]}
         day.ids[name] = await day.made("register_supply", storage)
@@ -115,8 +115,8 @@ async def ingested(day: Day) -> None:
     }
     made = await day.do("ingest_scan", scan, as_=STEWARD)
     day.ids["raw"], day.ids["copy on nvme1"] = made["dataset_id"], made["distribution_id"]
-    told = await day.refused("ScanAlreadyIngestedError", "ingest_scan", scan, as_=STEWARD)
-    assert told["dataset_id"] == day.ids["raw"]
+    problem = await day.refused("ScanAlreadyIngestedError", "ingest_scan", scan, as_=STEWARD)
+    assert problem["dataset_id"] == day.ids["raw"]
     (acquisition_id,) = made["acquisition_ids"]
     about = {"acquisition_id": acquisition_id}
     acquisition = await day.do("get_acquisition", about, as_=STEWARD)
@@ -178,7 +178,7 @@ async def promoted(day: Day) -> None:
 
 
 async def bad_constant(day: Day) -> None:
-    """The rotation center was wrong: what used it is found and retracted, and made anew."""
+    """The rotation center was wrong: what used it is found and retracted, and made again."""
     wrong = {"revision_id": day.ids["revision"], "limit": 100}
     uses = (await day.do("list_calibration_uses", wrong, as_=STEWARD))["items"]
     made_with_it = [use["id"] for use in uses if use["kind"] == "Dataset"]

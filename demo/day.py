@@ -1,4 +1,4 @@
-"""A day at a tomography beamline: steps of a few calls each, made by whoever would make them.
+"""A day at a tomography beamline: steps of a few calls each, made by those who would make them.
 
 Every step checks what it is answered, so the same day is a test of the service and the data of
 the demonstration. Agents have a part in it: those of the service, and one that calls over MCP.
@@ -255,11 +255,11 @@ async def bring_papers(day: Day) -> None:
     made = await day.do("register_clearance", form, as_=AUTHOR)
     day.ids["clearance"] = made["clearance_id"]
     await day.do("submit_clearance", {"clearance_id": day.ids["clearance"]}, as_=AUTHOR)
-    told = (
+    entries = (
         ("Warning", "The rotary stage misses its index on the first home after power-up"),
         ("Caution", "The hexapod's Y dial is wrong after a reboot"),
     )
-    for severity, text in told:
+    for severity, text in entries:
         caution = {
             "target": {"kind": "Asset", "id": day.ids["sample"]},
             "category": "OperationalWindow",
@@ -356,8 +356,8 @@ async def control(day: Day) -> None:
     take, first = "take_visit_surface_control", day.ids[f"visit of {VISITOR}"]
     await day.do(take, {"visit_id": first}, as_=VISITOR)
     second = {"visit_id": day.ids[f"visit of {NEXT_VISITOR}"]}
-    told = await day.refused("VisitCannotTakeControlError", take, second, as_=NEXT_VISITOR)
-    assert told["held_by_visit_id"] == first
+    problem = await day.refused("VisitCannotTakeControlError", take, second, as_=NEXT_VISITOR)
+    assert problem["held_by_visit_id"] == first
 
 
 async def cautions(day: Day) -> None:
@@ -424,11 +424,11 @@ async def hutch_opened(day: Day) -> None:
     await day.permits("NotPermitted", experiment)
     await day.not_started("RunEnclosureCoverageMismatchError")
     mixed = "ProcedureEnclosureCoverageMismatchError"
-    told = await day.refused(mixed, "start_procedure", about)
-    assert {fact["id"] for fact in told["facts"]} == {day.ids[name] for name in HUTCHES}
+    problem = await day.refused(mixed, "start_procedure", about)
+    assert {fact["id"] for fact in problem["facts"]} == {day.ids[name] for name in HUTCHES}
     await day.permits("NotPermitted", optics)
-    told = await day.not_started("RunRequiresPermittedEnclosureError", over=day.mcp)
-    assert {fact["id"] for fact in told["facts"]} == {day.ids[name] for name in HUTCHES}
+    problem = await day.not_started("RunRequiresPermittedEnclosureError", over=day.mcp)
+    assert {fact["id"] for fact in problem["facts"]} == {day.ids[name] for name in HUTCHES}
     await day.permits("Permitted", *HUTCHES)
     assert await day.would_start() == ["RunStarted"]
     await day.do("start_procedure", about)
@@ -504,8 +504,8 @@ async def plan(day: Day) -> None:
         "asset_ids": [day.ids[name] for name in (*WIRED[:3], second)],
         "default_parameters": DEFAULTS,
     }
-    told = await day.refused("PlanAffordancesNotSatisfiedError", "define_plan", wanted)
-    assert told["affordances"] == ["Imageable"]
+    problem = await day.refused("PlanAffordancesNotSatisfiedError", "define_plan", wanted)
+    assert problem["affordances"] == ["Imageable"]
     is_one = {"asset_id": day.ids[second], "family_id": day.ids["Camera"]}
     await day.do("add_asset_family", is_one)
     misfit = {**wanted, "default_parameters": {**DEFAULTS, "exposure": "0.05"}}
@@ -570,8 +570,8 @@ async def progress(day: Day, run_id: str) -> None:
     ]
     batch = {"run_id": run_id, "entries": entries}
     for counts in ((100, 0), (0, 100)):
-        told = await day.do("append_observations", batch, as_=SCAN_SERVER)
-        assert (told["appended_count"], told["duplicate_count"]) == counts
+        counted = await day.do("append_observations", batch, as_=SCAN_SERVER)
+        assert (counted["appended_count"], counted["duplicate_count"]) == counts
     asked = {"run_id": run_id, "channel_name": "Ring current", "limit": 100}
     shown = await day.do("list_run_observations", asked, over=day.mcp)
     assert len(shown["items"]) == 50
@@ -755,6 +755,6 @@ STEPS = (
 # fmt: on
 _ACTS = [step.act for step in STEPS]
 UNTIL_RUN_1 = STEPS[: _ACTS.index(beam_dump) + 1]
-"""The day as far as the demonstration takes it: its run goes on."""
+"""The day as far as the demonstration takes it: its run continues."""
 WITHOUT_PARTNER = STEPS[: _ACTS.index(partner.agreed)]
 """The day as far as one facility lives it alone."""

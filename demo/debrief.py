@@ -83,8 +83,8 @@ async def ended(day: Day) -> None:
     assert loser["choice"] == "DebriefConflicted"
     assert loser["inputs"]["winning_agent_id"] == winner["actor_id"]
     entries = (await day.do("list_run_logbook_entries", about, as_=ADMINISTRATOR))["items"]
-    told = [(each["kind"], each["text"], each["decision_id"]) for each in entries]
-    assert told == [("Debrief", NARRATIVE, winner["decision_id"])]
+    shown = [(each["kind"], each["text"], each["decision_id"]) for each in entries]
+    assert shown == [("Debrief", NARRATIVE, winner["decision_id"])]
     spent = [await tokens(day, each["actor_id"]) for each in (winner, loser)]
     assert spent[0] > spent[1] == 0
     await promoted(day, decisions["drafter"])

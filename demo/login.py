@@ -62,7 +62,7 @@ class Provider:
 
     def page(self, asked: Mapping[str, str]) -> str:
         """Return the page on which a person chooses a name."""
-        kept = "".join(
+        fields = "".join(
             f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
             for name, value in asked.items()
         )
@@ -71,7 +71,7 @@ class Provider:
             f" <span>{escape(role)}</span></button>"
             for subject, role in self.people.items()
         )
-        return PAGE.format(asked=kept, people=people)
+        return PAGE.format(asked=fields, people=people)
 
     def authorized(self, asked: Mapping[str, str]) -> str:
         """Return the address with a code to which the browser goes."""
@@ -138,14 +138,14 @@ def provider(port: int, provider: Provider) -> Generator[None]:
         def _tell(self, status: int, kind: str, text: str, **headers: str) -> None:
             body = text.encode()
             self.send_response(status)
-            told = {
+            claims = {
                 "Content-Type": f"{kind}; charset=utf-8",
                 "Content-Length": str(len(body)),
                 "Access-Control-Allow-Origin": "*",
                 "Cache-Control": "no-store",
                 **headers,
             }
-            for name, value in told.items():
+            for name, value in claims.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

@@ -72,9 +72,9 @@ async def agreed(day: Day) -> None:
     peer, taken_over = await found(partner, code), list[str]()
     for credential_id in (sender, online):
         about = {"credential_id": credential_id}
-        told = await day.do("get_credential", about, as_=ADMINISTRATOR)
-        use = (told["audience"], told["purpose"])
-        proof = {name: told[name] for name in ("public_key", "key_check_signature")}
+        credential = await day.do("get_credential", about, as_=ADMINISTRATOR)
+        use = (credential["audience"], credential["purpose"])
+        proof = {name: credential[name] for name in ("public_key", "key_check_signature")}
         taken_over.append(await key(partner, peer, *use, **proof))
     await anchored(partner, peer, taken_over[1])
     inbound = await permit(partner, "Inbound", peer, taken_over[0])
@@ -110,9 +110,9 @@ async def exchanged(day: Day) -> None:
     exchange_id = await imported(again := await exported("raw"))
     await refused("StaleSealPointerError", held_back)
     about = {**inbound, "exchange_id": exchange_id}
-    kept = await partner.do("get_permit_exchange", about, as_=ADMINISTRATOR)
-    assert kept["artifact_id"] == day.ids["raw"]
-    assert json.loads(kept["envelope"]) == again["envelope"]
+    stored = await partner.do("get_permit_exchange", about, as_=ADMINISTRATOR)
+    assert stored["artifact_id"] == day.ids["raw"]
+    assert json.loads(stored["envelope"]) == again["envelope"]
 
 
 async def forgotten(day: Day) -> None:

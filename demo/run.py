@@ -199,7 +199,7 @@ def running(folder: Path, sign_in: SignIn | None = None) -> Generator[Demo]:
             "BOOTSTRAP_ADMIN_SUBJECT": ADMINISTRATOR,
             "BOOTSTRAP_ADMIN_NAME": "Ada",
             "REQUIRE_RUN_CLEARANCE": "true",
-            # No monitor goes on reporting once the day has been told.
+            # No monitor reports after the end of the day.
             "ENCLOSURE_STALE_AFTER_SECONDS": str(TOKEN_SECONDS),
             "PER_PRINCIPAL_RATE": "1000",
             "PER_PRINCIPAL_BURST": "1000",
@@ -239,7 +239,7 @@ class Seeded(NamedTuple):
 
 
 def seed(demo: Demo) -> Seeded:
-    """Fill in a beamline and its day until its first run goes on after a loss of beam."""
+    """Fill in a beamline and its day until its first run continues after a loss of beam."""
     return asyncio.run(_seeded(demo))
 
 
@@ -255,7 +255,7 @@ def day_of(demo: Demo, http: httpx2.AsyncClient) -> Day:
 
 
 async def lived(day: Day, demo: Demo) -> Seeded:
-    """Import the beamline, and let the day happen until its first run goes on."""
+    """Import the beamline, and let the day happen until its first run continues."""
     command = [sys.executable, "-m", "beamkeep", "import", "yaml", "demo/beamline.yaml", "--apply"]
     environment = {**os.environ, **demo.environment}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
@@ -322,12 +322,12 @@ def call(demo: Demo, line: str, shown: bool = False) -> subprocess.CompletedProc
 def check(demo: Demo, seeded: Seeded) -> None:
     """Run every line as it is printed, and require what each shows."""
     run_id, procedure_id, proposal_id = seeded
-    conduct, go_on = CONDUCT.format(procedure_id), CONTINUE.format(procedure_id)
+    conduct, resume = CONDUCT.format(procedure_id), CONTINUE.format(procedure_id)
     shows = [
         (conduct, False, ["Held", "3 of 4 steps are finished"]),
         (STATUS, True, ["Tomography", "Running"]),
         *((each, True, [run_id, "Running"]) for each in CALLS),
-        (go_on, True, ["Completed", "4 of 4 steps are finished"]),
+        (resume, True, ["Completed", "4 of 4 steps are finished"]),
         (PROPOSALS, True, [proposal_id, "adjust_run"]),
         (APPROVE.format(proposal_id), True, [proposal_id]),
     ]
@@ -340,7 +340,7 @@ def check(demo: Demo, seeded: Seeded) -> None:
 
 
 def main() -> None:
-    """Run the example until told to stop, or try it and stop."""
+    """Run the example until asked to stop, or try it and stop."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--check", action="store_true", help="run every printed line and stop")
     options.add_argument("--folder", type=Path, default=ROOT / ".demo", help="where the token goes")
@@ -361,7 +361,7 @@ def main() -> None:
             print(f"  {CONDUCT.format(procedure_id)}\n", flush=True)
             call(demo, CONDUCT.format(procedure_id), shown=True)
             print("\nThe stage is stiff: it stopped short, and the procedure is Held.")
-            print("In another terminal, in this folder, move the camera again and go on:\n")
+            print("In another terminal, in this folder, move the camera again and continue:\n")
             print(f"  . {relative}/env")
             print(f"  {CONTINUE.format(procedure_id)}\n")
             print("See how the beamline stands:\n")

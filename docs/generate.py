@@ -46,7 +46,7 @@ from beamkeep_client.shared.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
 ROOT = Path(__file__).parent.parent
 CLIENT = "client/src/beamkeep_client"
-NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it anew. -->"
+NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it again. -->"
 
 WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 """Begins a page whose tables need the room of the sidebar."""
@@ -91,7 +91,7 @@ def pages() -> dict[str, str]:
 
 
 def events_data() -> str:
-    """Return the events of every stream, what they say, and the tables beside it, as JSON."""
+    """Return the events of every stream, what they say, and the tables with it, as JSON."""
     events = {
         aggregate.name: {
             event.__name__: _said(event, aggregate) for event in event_types(aggregate)
@@ -118,7 +118,7 @@ def index() -> Iterator[str]:
     """What the pages of the reference list."""
     yield "These pages are written from the code, so they list everything that the service has."
     yield _table(
-        ("page", "lists"), [(f"[{title}]({name}.md)", told) for name, title, told in LISTS]
+        ("page", "lists"), [(f"[{title}]({name}.md)", contents) for name, title, contents in LISTS]
     )
     names = "\n".join(name for name, *_ in LISTS)
     yield f"```{{toctree}}\n:hidden:\n\n{names}\n../domain/index\n```"
@@ -190,7 +190,7 @@ def operations() -> Iterator[str]:
     yield "## Filters of the lists"
     lists = [q for q in CATALOGUE.questions if isinstance(q.source, Many)]
     yield _table(
-        ("list", "filters", "times beside `created_at`"),
+        ("list", "filters", "times in addition to `created_at`"),
         [
             (
                 f"`{question.name}`",

@@ -83,7 +83,7 @@ def key_set() -> str:
 
 @contextmanager
 def unit(text: str, environment: Path, log: Path) -> Generator[None]:
-    """What a unit starts, with its environment, until it is told to stop."""
+    """What a unit starts, with its environment, until it is asked to stop."""
     (command,) = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
     settings = shlex.split(environment.read_text())
     with log.open("wb") as lines:
@@ -103,16 +103,16 @@ def unit(text: str, environment: Path, log: Path) -> Generator[None]:
 
 def wait_until_ready(url: str, log: Path) -> None:
     """Ask until the service is ready."""
-    deadline, told = time.monotonic() + DEADLINE, "nothing"
+    deadline, answer = time.monotonic() + DEADLINE, "nothing"
     while time.monotonic() < deadline:
         try:
-            told = httpx2.get(f"{url}/ready").text
+            answer = httpx2.get(f"{url}/ready").text
         except httpx2.TransportError as error:
-            told = str(error)
-        if told == "ready":
+            answer = str(error)
+        if answer == "ready":
             return
         time.sleep(0.2)
-    raise ReadmeError(f"/ready answers {told}:\n{log.read_text()}")
+    raise ReadmeError(f"/ready answers {answer}:\n{log.read_text()}")
 
 
 class Host:
@@ -170,7 +170,7 @@ class Host:
 
     @contextmanager
     def units(self) -> Generator[None]:
-        """The service and its worker, as their units start them, until they are told to stop."""
+        """The service and its worker, as their units start them, until they are asked to stop."""
         service = self.placed(self.shown["/etc/systemd/system/beamkeep.service"])
         work, log = service.replace("beamkeep serve", "beamkeep work"), self.folder / "serve.log"
         with (

@@ -72,7 +72,7 @@ class Block:
 
 def blocks(text: str) -> Iterator[Block]:
     """The console blocks of a page."""
-    for told, body in BLOCK.findall(text):
+    for comment, body in BLOCK.findall(text):
         steps: list[Step] = []
         for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
             command, _, answer = part.partition("\n")
@@ -80,9 +80,13 @@ def blocks(text: str) -> Iterator[Block]:
                 line, _, answer = answer.partition("\n")
                 command += f"\n{line}"
             steps.append(Step(command, answer.strip()))
-        stays, holds, refused = STAYS.fullmatch(told), HOLDS.fullmatch(told), told == REFUSED
-        if told and not (stays or holds or refused):
-            raise ReadmeError(f"nobody knows what this comment means: {told}")
+        stays, holds, refused = (
+            STAYS.fullmatch(comment),
+            HOLDS.fullmatch(comment),
+            comment == REFUSED,
+        )
+        if comment and not (stays or holds or refused):
+            raise ReadmeError(f"nobody knows what this comment means: {comment}")
         yield Block(
             steps=tuple(steps),
             ready=stays and stays[1],
@@ -156,8 +160,8 @@ class Shell:
             try:
                 lines.append(self._lines.get(timeout=max(0, deadline - time.monotonic())))
             except Empty:
-                told = "\n".join(lines)
-                raise ReadmeError(f"waited in vain for {text!r}:\n{told}") from None
+                output = "\n".join(lines)
+                raise ReadmeError(f"waited in vain for {text!r}:\n{output}") from None
         return lines
 
     def _read(self) -> None:

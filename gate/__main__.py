@@ -39,7 +39,7 @@ def planned(everything: bool = False) -> Plan:
 
 
 def ci(everything: bool) -> bool:
-    """Run the core and the slices that fit, and tell what ran and what was left."""
+    """Run the core and the slices that fit, and report what ran and what was left."""
     plan = planned(everything)
 
     def pick(ended: list[Verdict]) -> Suite | None:
@@ -49,15 +49,15 @@ def ci(everything: bool) -> bool:
     verdicts = run_all(pick, say)
     say("\n== slices that ran")
     for each in plan.begun or ["all" if everything else "none"]:
-        say(f"   {each if isinstance(each, str) else plan.told(each)}")
+        say(f"   {each if isinstance(each, str) else plan.line_of(each)}")
     say("== slices that wait for their turn")
     for each in plan.left:
-        say(f"   {plan.told(each)}")
+        say(f"   {plan.line_of(each)}")
     return judged(verdicts)
 
 
 def judged(verdicts: Sequence[Verdict]) -> bool:
-    """Tell what failed, and how many tests passed and failed in all."""
+    """Report what failed, and how many tests passed and failed in all."""
     failed = [each.suite.name for each in verdicts if not each.passed]
     counts = [each.counts for each in verdicts]
     passed, wrong = sum(each[0] for each in counts), sum(each[1] for each in counts)
@@ -94,7 +94,7 @@ def main() -> bool:
             return ci(options.all)
         case "plan":
             plan = planned()
-            say("\n".join(plan.told(each) for each in plan.left))
+            say("\n".join(plan.line_of(each) for each in plan.left))
         case "quick":
             return quick()
         case "times":

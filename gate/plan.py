@@ -58,7 +58,7 @@ class Plan:
     def _is_due(self, suite: Suite) -> bool:
         return not self._waited[suite.name]
 
-    def told(self, suite: Suite) -> str:
+    def line_of(self, suite: Suite) -> str:
         """Return the line of a slice: why it runs, or when it was due."""
         ago = self._waited[suite.name]
         near = self._touched.get(suite.name)

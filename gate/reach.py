@@ -15,10 +15,10 @@ SOURCES = ("src/", "client/src/", "")
 HUB = "src/beamkeep/contexts/catalogue.py"
 """It imports every aggregate, and nearly everything imports it.
 
-Nothing is reached through it. Tests that run over the whole catalogue can be told which aggregates
+Nothing is reached through it. Tests that run over the whole catalogue can be given which aggregates
 they are to keep to.
 """
-KEPT = ROOT / "build/imports.json"
+STORED = ROOT / "build/imports.json"
 
 type Graph = Mapping[str, frozenset[str]]
 """The files that a file imports."""
@@ -27,8 +27,8 @@ type Graph = Mapping[str, frozenset[str]]
 def tracked(*patterns: str) -> list[str]:
     """Return the files of the checkout that git knows or would add."""
     asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
-    told = subprocess.check_output(asked, cwd=ROOT, text=True).split("\n")
-    return sorted({each for each in told if each and (ROOT / each).exists()})
+    names = subprocess.check_output(asked, cwd=ROOT, text=True).split("\n")
+    return sorted({each for each in names if each and (ROOT / each).exists()})
 
 
 def module_of(file: str) -> str:
@@ -57,8 +57,8 @@ def imported_names(text: str, module: str, is_package: bool) -> Iterator[str]:
 def import_graph() -> Graph:
     """Return the import graph of the checkout; unchanged files are not parsed again."""
     files = {module_of(each): each for each in tracked("*.py")}
-    known: dict[str, list[str]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    kept: dict[str, list[str]] = {}
+    known: dict[str, list[str]] = json.loads(STORED.read_text()) if STORED.exists() else {}
+    stored: dict[str, list[str]] = {}
     graph: dict[str, frozenset[str]] = {}
     for module, file in files.items():
         text = (ROOT / file).read_bytes()
@@ -67,10 +67,10 @@ def import_graph() -> Graph:
         if names is None:
             is_package = file.endswith("__init__.py")
             names = sorted({*imported_names(text.decode(), module, is_package)})
-        kept[key] = names
+        stored[key] = names
         graph[file] = frozenset(files[each] for each in names if each in files) - {file}
-    KEPT.parent.mkdir(exist_ok=True)
-    KEPT.write_text(json.dumps(kept))
+    STORED.parent.mkdir(exist_ok=True)
+    STORED.write_text(json.dumps(stored))
     return graph
 
 

@@ -24,7 +24,7 @@ ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 SECOND = ("--second-run", "--last-failed", "--last-failed-no-failures=none", "--tb=line")
 SUMMED = re.compile(r"^.*\b\d+ (?:passed|failed|errors?)\b.* in [\d.]+s.*$", re.MULTILINE)
 COUNTED = re.compile(r"(\d+) (passed|failed|error)")
-TOLD = re.compile(r"^(?:FLAKY|LEFT BEHIND): .*$", re.MULTILINE)
+REMARKS = re.compile(r"^(?:FLAKY|LEFT BEHIND): .*$", re.MULTILINE)
 
 
 class Verdict(NamedTuple):
@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
         return first.get("passed", 0) + second.get("passed", 0), failed
 
 
-type Tell = Callable[[str], None]
+type Report = Callable[[str], None]
 type Pick = Callable[[list[Verdict]], Suite | None]
 
 
@@ -107,15 +107,15 @@ def _waited(suite: Suite, command: Sequence[str], output: int) -> tuple[int, flo
 def _keep(suite: Suite, processor: float, seconds: float) -> None:
     """Add what the whole suite cost to what its tests wrote down."""
     file = TIMES / f"{suite.name}.json"
-    kept: dict[str, Any] = json.loads(file.read_text()) if suite.tests and file.exists() else {}
-    kept.setdefault("phases", {})["whole"] = (processor, seconds)
-    file.write_text(json.dumps(kept, indent=1))
+    costs: dict[str, Any] = json.loads(file.read_text()) if suite.tests and file.exists() else {}
+    costs.setdefault("phases", {})["whole"] = (processor, seconds)
+    file.write_text(json.dumps(costs, indent=1))
 
 
-def run_all(pick: Pick, tell: Tell, lanes: int = LANES) -> list[Verdict]:
-    """Run on all processors what is picked, and tell of each suite when it has ended.
+def run_all(pick: Pick, report: Report, lanes: int = LANES) -> list[Verdict]:
+    """Run on all processors what is picked, and report each suite when it has ended.
 
-    Whoever picks is told what has ended.
+    The chooser is given what has ended.
     """
     verdicts: list[Verdict] = []
     running: set[Future[Verdict]] = set()
@@ -128,7 +128,7 @@ def run_all(pick: Pick, tell: Tell, lanes: int = LANES) -> list[Verdict]:
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for each in done:
                 verdicts.append(verdict := each.result())
-                tell(told(verdict))
+                report(shown(verdict))
 
 
 def slowness(verdicts: Sequence[Verdict]) -> float:
@@ -137,7 +137,7 @@ def slowness(verdicts: Sequence[Verdict]) -> float:
     return max(1.0, sum(each.seconds for each in verdicts) / expected) if expected else 1.0
 
 
-def told(verdict: Verdict) -> str:
+def shown(verdict: Verdict) -> str:
     """Return what a reader needs of a suite: a line if it passed, else all that it printed."""
     said = "passed" if verdict.passed else "FAILED"
     last = SUMMED.findall(verdict.output)
@@ -145,4 +145,4 @@ def told(verdict: Verdict) -> str:
     head = f"== {verdict.suite.name} {said} in {verdict.seconds:.0f} s{summary}"
     if not verdict.passed:
         return f"\n{head}\n{verdict.output}\n== end of {verdict.suite.name}"
-    return "\n".join([head, *TOLD.findall(verdict.output)])
+    return "\n".join([head, *REMARKS.findall(verdict.output)])

@@ -22,7 +22,7 @@ class Suite(NamedTuple):
 
     name: str
     seconds: int
-    """Wall clock on a quiet machine, with another suite beside it."""
+    """Wall clock on a quiet machine, with another suite at the same time."""
     tests: tuple[str, ...] = ()
     """Files and folders that pytest runs; what failed runs once more, to find flaky tests."""
     left_out: tuple[str, ...] = ()

@@ -16,12 +16,12 @@ def table() -> str:
     files: list[tuple[float, float, int, str]] = []
     whole = [0.0, 0.0]
     for path in sorted(TIMES.glob("*.json")):
-        kept: dict[str, Any] = json.loads(path.read_text())
-        cells = [kept["phases"].get(phase) for phase in PHASES]
+        stored: dict[str, Any] = json.loads(path.read_text())
+        cells = [stored["phases"].get(phase) for phase in PHASES]
         shown = "".join(f"{f'{c[0]:.1f}/{c[1]:.1f}' if c else '-':>14}" for c in cells)
         lines.append(f"{path.stem:<24}{shown}")
-        whole = [sum(pair) for pair in zip(whole, kept["phases"]["whole"], strict=True)]
-        files += [(*cost, name) for name, cost in kept.get("files", {}).items()]
+        whole = [sum(pair) for pair in zip(whole, stored["phases"]["whole"], strict=True)]
+        files += [(*cost, name) for name, cost in stored.get("files", {}).items()]
     lines.append(f"{'all':<24}{'':42}{f'{whole[0]:.1f}/{whole[1]:.1f}':>14}")
     lines.append(f"\n{'processor':>10}{'wall':>8}{'tests':>7}  the files that cost most")
     files.sort(reverse=True)

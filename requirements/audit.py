@@ -96,14 +96,14 @@ class Part:
     def licence(self) -> str | None:
         """What it is given under; nothing when this machine's platform does not install it."""
         try:
-            told = metadata(self.name)
+            declared = metadata(self.name)
         except PackageNotFoundError:
             return None
-        if written := told.get("License-Expression") or READ.get(self.name):
+        if written := declared.get("License-Expression") or READ.get(self.name):
             return str(written)
-        classifiers = [str(each) for each in told.get_all("Classifier") or ()]
+        classifiers = [str(each) for each in declared.get_all("Classifier") or ()]
         spoken = [each.rpartition(" :: ")[2] for each in classifiers if each.startswith("License")]
-        spoken = spoken or [str(told.get("License") or "no licence")]
+        spoken = spoken or [str(declared.get("License") or "no licence")]
         return " OR ".join(SPELLED.get(each, each) for each in spoken)
 
 
@@ -162,9 +162,9 @@ def withdrawn(part: Part, page: str) -> list[str]:
     return [f"{part.purl} was withdrawn."] * any("data-yanked" in each for each in listed)
 
 
-def vulnerable(part: Part, told: Mapping[str, Any]) -> list[str]:
+def vulnerable(part: Part, release: Mapping[str, Any]) -> list[str]:
     """The vulnerabilities published for a part and not taken back."""
-    published = [each for each in told.get("vulnerabilities", ()) if not each.get("withdrawn")]
+    published = [each for each in release.get("vulnerabilities", ()) if not each.get("withdrawn")]
     return [
         f"{part.purl}: {each['id']}, mended in {', '.join(each.get('fixed_in') or ['no version'])}."
         for each in published
@@ -189,10 +189,10 @@ async def asked(found: Iterable[Part]) -> tuple[list[str], list[str]]:
     async def ask(http: httpx2.AsyncClient, part: Part) -> None:
         page = await get(http, "withdrawals", f"{INDEX}/{part.name}/")
         wrong.extend(withdrawn(part, page.text) if page else ())
-        told = await get(
+        answer = await get(
             http, "vulnerabilities", f"{VULNERABILITIES}/{part.name}/{part.version}/json"
         )
-        wrong.extend(vulnerable(part, told.json()) if told else ())
+        wrong.extend(vulnerable(part, answer.json()) if answer else ())
 
     async with httpx2.AsyncClient(timeout=SECONDS, follow_redirects=True) as http:
         await asyncio.gather(*(ask(http, part) for part in found))

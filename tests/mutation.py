@@ -48,7 +48,7 @@ RUNNING: dict[type[ast.AST], tuple[str, ...]] = {
     ast.arguments: ("defaults",),
 }
 type Part = tuple[Any, Any, Any]
-"""What is changed, the node that is written anew for it, and the new node."""
+"""What is changed, the node that is rewritten for it, and the new node."""
 
 
 class Change(NamedTuple):
@@ -128,9 +128,9 @@ def _changes_of(node: Any, in_function: bool) -> Iterator[Part]:
             pass
 
 
-def _shortened(node: Any, field: str, kept: int = 0) -> Iterator[Part]:
+def _shortened(node: Any, field: str, first: int = 0) -> Iterator[Part]:
     parts: list[Any] = getattr(node, field)
-    for at, part in list(enumerate(parts))[kept:]:
+    for at, part in list(enumerate(parts))[first:]:
         yield part, node, _with(node, **{field: [*parts[:at], *parts[at + 1 :]]})
 
 
@@ -216,8 +216,8 @@ def _environment(source: Path) -> dict[str, str]:
 def run(source: Path, stage: Sequence[str], limit: float | None = None) -> Verdict:
     """Run tests on a copy of the source until one fails or the time is up."""
     command = [sys.executable, *PYTEST, *FAST, "-o", f"cache_dir={source / 'cache'}", *stage]
-    began, told = time.monotonic(), source / "told.txt"
-    with told.open("w") as output:
+    began, log = time.monotonic(), source / "output.txt"
+    with log.open("w") as output:
         running = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -234,7 +234,7 @@ def run(source: Path, stage: Sequence[str], limit: float | None = None) -> Verdi
             if running.poll() is None:
                 os.killpg(running.pid, signal.SIGKILL)
                 running.wait()
-    lines, seconds = told.read_text().splitlines(), time.monotonic() - began
+    lines, seconds = log.read_text().splitlines(), time.monotonic() - began
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))] or lines[-1:]
     if code in (0, 5):  # 5: none of the tests is about this module
         return Verdict("survived", "", seconds)

@@ -121,7 +121,7 @@ def trials(fault: Fault) -> list[Trial]:
     ):
         found += _pytest(stage, _new(paths, tried), limit)
     found += _types(fault.file)
-    for paths in (_beside(fault.file), ("tests/postgres/runtime", *SYSTEM)):
+    for paths in (_nearest(fault.file), ("tests/postgres/runtime", *SYSTEM)):
         found += _pytest("slow", _new(paths, tried), SLOW_SECONDS)
     return found
 
@@ -153,7 +153,7 @@ def _around(file: str) -> tuple[Sequence[str], Sequence[str]]:
     return closest, near
 
 
-def _beside(file: str) -> Sequence[str]:
+def _nearest(file: str) -> Sequence[str]:
     """Return the tests on a database that concern a module."""
     room, *rest = Path(file).relative_to(PACKAGE).parts
     if room == "contexts":
@@ -217,7 +217,7 @@ def copied(folder: Path) -> Path:
     for link in LINKED:
         if (ROOT / link).exists():
             (folder / link).symlink_to((ROOT / link).resolve(), target_is_directory=True)
-    # Newer packages than this file are never installed anew: they would be those of the checkout.
+    # Newer packages than this file are never installed again: they would be those of the checkout.
     os.utime(folder / "console/package-lock.json", (0, 0))
     if (ROOT / BUILT).exists():
         shutil.copytree(ROOT / BUILT, folder / BUILT, dirs_exist_ok=True)
@@ -232,8 +232,8 @@ def _environment(copy: Path, mark: str = "") -> dict[str, str]:
     source = os.pathsep.join(str(copy / part) for part in ("src", "client/src"))
     quick = {"PYTHONDONTWRITEBYTECODE": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     own = {"PYTHONPATH": source, "PYTHONHASHSEED": "0", MARK: mark}
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    return kept | quick | own
+    passed_on = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    return passed_on | quick | own
 
 
 def run(copy: Path, trial: Trial) -> Ran:
@@ -259,11 +259,11 @@ def run(copy: Path, trial: Trial) -> Ran:
             running.wait()
             _end(mark)
         output.seek(0)
-        told = output.read().splitlines()
+        lines = output.read().splitlines()
     seconds = time.monotonic() - began
     if code is None:
         return Ran(failed=True, by="", seconds=seconds, timed_out=True)
-    by = _failure(told) if code not in (0, 5) else ""  # 5: no test was selected
+    by = _failure(lines) if code not in (0, 5) else ""  # 5: no test was selected
     return Ran(bool(by), by, seconds)
 
 
@@ -276,9 +276,9 @@ def _end(mark: str) -> None:
                 os.kill(int(folder.name), signal.SIGKILL)
 
 
-def _failure(told: Sequence[str]) -> str:
+def _failure(output: Sequence[str]) -> str:
     """Return the line that names what failed; empty if all tests passed."""
-    lines = [line for each in told if (line := COLOUR.sub("", each).strip())]
+    lines = [line for each in output if (line := COLOUR.sub("", each).strip())]
     failed = [line for line in lines if line.startswith(("FAILED ", "ERROR ", "FAIL "))]
     # A process that was left behind, on a busy machine, is not what we look for.
     if not failed and any(" passed in " in line for line in lines[-5:]):
@@ -349,8 +349,8 @@ def main() -> int:
         for fault in chosen:
             verdict = judge(fault, copy, clean)
             results.append({"name": fault.name, "place": fault.place, **verdict._asdict()})
-            told = f"{verdict.stage:8} {verdict.seconds:6.0f} s  {verdict.by[:160]}"
-            print(f"{verdict.outcome:8} {fault.name:40} {told}", flush=True)
+            remark = f"{verdict.stage:8} {verdict.seconds:6.0f} s  {verdict.by[:160]}"
+            print(f"{verdict.outcome:8} {fault.name:40} {remark}", flush=True)
             if options.json:
                 options.json.parent.mkdir(parents=True, exist_ok=True)
                 options.json.write_text(json.dumps({"faults": results}, indent=1))

@@ -135,7 +135,7 @@ describe("the form of a command", () => {
     expect(decodeURIComponent(sent("POST /runs/r/hold")[0]?.headers.get("Proposal-Note") ?? "")).toBe("Größer");
   });
 
-  test("asks for an acknowledgement and keeps in view what the run goes on in spite of", async () => {
+  test("asks for an acknowledgement and keeps in view what the run continues in spite of", async () => {
     const facts = [{ kind: "Supply", id: "b", name: "Ring beam", state: "Unavailable" }];
     form(
       { operation: "resume_run", about: RUN },
@@ -148,7 +148,7 @@ describe("the form of a command", () => {
     const field = await screen.findByLabelText(/Acknowledgement/);
     await waitFor(() => expect(field.getAttribute("aria-invalid")).toBe("true"));
     fireEvent.change(field, { target: { value: "Test without beam" } });
-    expect(await screen.findByText("The run goes on although this is in the way:")).toBeTruthy();
+    expect(await screen.findByText("The run continues although this is in the way:")).toBeTruthy();
     expect(screen.getByText("Ring beam is Unavailable.")).toBeTruthy();
   });
 

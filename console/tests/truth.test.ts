@@ -123,7 +123,7 @@ describe("what is in the way of a resume", () => {
     expect(facts.slice(0, 2).map((each) => clearing(ways, each, facts))).toEqual([["mark_supply_recovering", "restore_supply"], ["observe_enclosure_status"]]);
   });
 
-  test("stays in view as far as the resume goes on in spite of it", () => {
+  test("stays in view as far as the resume continues in spite of it", () => {
     const asked = ASKED.RunResumeRequiresAcknowledgementError;
     if (!asked) throw new Error("a resume asks for an acknowledgement");
     expect(despite(facts, asked, [{ payload: { acknowledged: [{ kind: "Supply", id: "Ring beam", state: "Unavailable" }] } }])).toEqual(facts.slice(0, 1));

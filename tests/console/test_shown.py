@@ -114,11 +114,11 @@ def test_resuming_without_beam_shows_what_is_in_the_way_and_asks_for_an_acknowle
         expect(send).to_have_attribute("aria-disabled", "true")
         field = sheet.get_by_label("Acknowledgement")
         expect(field).to_have_attribute("aria-required", "true")
-        expect(field).to_have_accessible_description(re.compile("why the run goes on"))
+        expect(field).to_have_accessible_description(re.compile("why the run continues"))
         expect(sheet.get_by_role("button", name="Mark recovering…")).to_be_visible()
         keep(page, "resume-refused")
         field.fill(because)
-        expect(sheet).to_contain_text("The run goes on although this is in the way")
+        expect(sheet).to_contain_text("The run continues although this is in the way")
         expect(sheet).to_contain_text("Ring beam is Unavailable.")
         keep(page, "resume-acknowledged")
         tab.confirm("Resume Run 1")
@@ -133,7 +133,7 @@ def test_a_plot_runs_up_to_now_and_ends_where_the_readings_end(visit: Visits, be
     page.evaluate("quiet()")
     plot = page.locator(".live-plot canvas")
     expect(plot).to_be_visible()
-    # The readings of the demonstration last less than a second; the run goes on since.
+    # The readings of the demonstration last less than a second; the run continues since.
     assert plot.evaluate(DRAWN_UP_TO) < 0.6
     keep(page, "plot")
 

@@ -2,9 +2,9 @@
 
 A file for each aggregate, a line for each event: the stream it belongs to, the event as it was
 stored, and a digest of the state after it. Lines are added by `python -m tests.corpus.record` and
-never changed: whoever means old events to mean something else takes lines out by hand. Only where
+never changed: a change that gives old events another meaning takes lines out by hand. Only where
 a state gains a field that is read from old events too, or a field gets another name, does
-`python -m tests.corpus.record Asset` write the digests of that aggregate anew; the events stay as
+`python -m tests.corpus.record Asset` write the digests of that aggregate again; the events stay as
 they are.
 """
 

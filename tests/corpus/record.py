@@ -73,7 +73,7 @@ def record(folder: Path) -> list[str]:
 
 
 def renew(folder: Path, name: str) -> None:
-    """Write the digests of one aggregate anew, for a state with a field it did not have before."""
+    """Write the digests of one aggregate again, for a state with a field it did not have before."""
     aggregate = CATALOGUE.aggregates[name]
     with_states = [
         replace(line, state=digest(CODEC.fold(aggregate, events[: line.version])))

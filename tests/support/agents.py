@@ -78,9 +78,9 @@ async def a_running_run(do: Do, method_id: UUID | None = None) -> UUID:
 async def a_beam(do: Do) -> dict[str, Any]:
     """Register an available supply of beam for the own Site; return the arguments that name it."""
     made = {"kind": "photon_beam", "name": f"Beam {uuid7()}", "facility_code": OWN_SITE}
-    told = {"supply_id": (await do("register_supply", made))["supply_id"], "reason": "Seen"}
-    await do("mark_supply_available", told)
-    return told
+    supply = {"supply_id": (await do("register_supply", made))["supply_id"], "reason": "Seen"}
+    await do("mark_supply_available", supply)
+    return supply
 
 
 def a_proposal(target_id: str, now: datetime, **changed: Any) -> DecisionRegistered:

@@ -131,8 +131,8 @@ class ConductorBench:
     ) -> tuple[str, str]:
         """Ask for a conduct of a new procedure, and return the ids of both."""
         id = more.pop("procedure_id", None) or await self.procedure()
-        told = await self.ask(verb, procedure_id=id, steps=[*steps], **more)
-        return id, told["conduct_id"]
+        answer = await self.ask(verb, procedure_id=id, steps=[*steps], **more)
+        return id, answer["conduct_id"]
 
     async def ended(
         self, procedure_id: str, conduct_id: str, conductor: LeaseHolder | None = None

@@ -50,16 +50,16 @@ class Costs:
         self.left_out = 0
 
     def add(self, phase: str, file: str, cost: Cost) -> None:
-        for kept, key in ((self.phases, phase), (self.files, file)):
-            before = kept.get(key, Cost())
-            kept[key] = Cost(before.processor + cost.processor, before.wall + cost.wall)
+        for costs, key in ((self.phases, phase), (self.files, file)):
+            before = costs.get(key, Cost())
+            costs[key] = Cost(before.processor + cost.processor, before.wall + cost.wall)
 
 
 COSTS = pytest.StashKey[Costs]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run be told when it has to end."""
+    """Let a run be given the time at which it has to end."""
     parser.addoption("--within", type=float, help="seconds of tests after which none begins")
 
 

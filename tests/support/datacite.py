@@ -129,8 +129,8 @@ class Registry:
             state = "findable" if event == "publish" else "registered"
         self.dois[doi] = state
         self.created += is_new
-        told = {"data": {"id": doi, "type": "dois", "attributes": {"doi": doi, "state": state}}}
-        return answer(201 if is_new else 200, json.dumps(told))
+        body = {"data": {"id": doi, "type": "dois", "attributes": {"doi": doi, "state": state}}}
+        return answer(201 if is_new else 200, json.dumps(body))
 
     @staticmethod
     def _refuse(status: int, title: str) -> bytes:

@@ -23,7 +23,7 @@ class Disk:
     What is written to it stays in the memory of the kernel until the kernel writes it back or
     somebody asks for it with fsync; only then is it in the image. Of a disk in an image on another
     disk, even what the kernel has written back is in the outer image only once the inner disk was
-    told to flush, as it is with a real disk that has a cache of its own.
+    asked to flush, as it is with a real disk that has a cache of its own.
     """
 
     def __init__(self, image: Path, path: Path) -> None:

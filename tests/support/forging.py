@@ -88,7 +88,7 @@ class Forger:
         return written({**sent, "signature": sent["signature"][:-1] + ALPHABET[place ^ 1]})
 
     def spliced(self) -> bytes:
-        """The signature of one good envelope beside another."""
+        """The signature of one good envelope next to another."""
         return written({**self.sent(), "signature": self.sent()["signature"]})
 
     def deep(self) -> bytes:
@@ -195,6 +195,6 @@ CHANGED: Mapping[str, frozenset[str]] = {
     "twice": frozenset({MALFORMED}),
     "too_deep": frozenset({MALFORMED}),
     "too_large": frozenset({MALFORMED}),
-    "written_anew": frozenset({AGAIN}),
+    "reformatted": frozenset({AGAIN}),
     "raw_bytes": frozenset({MALFORMED, INVALID, AGAIN}),
 }

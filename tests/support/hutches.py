@@ -32,8 +32,10 @@ class Hutch:
 
     async def report(self, permit_status: str) -> None:
         """Report the permit as the monitor of the hutch does."""
-        told: dict[str, Any] = {**PERMITTED, "permit_status": permit_status}
-        await self._world.ask("observe_enclosure_status", enclosure_id=self._enclosure_id, **told)
+        observation: dict[str, Any] = {**PERMITTED, "permit_status": permit_status}
+        await self._world.ask(
+            "observe_enclosure_status", enclosure_id=self._enclosure_id, **observation
+        )
 
     async def procedure(self, **more: Any) -> str:
         """Register a procedure about the asset in the hutch."""

@@ -26,12 +26,12 @@ def processes(mark: str) -> dict[int, str]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                told = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
-                found[int(folder.name)] = told
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+                found[int(folder.name)] = command
         except (OSError, ValueError):
             continue  # it has ended, or is not ours to read
     # A process that has ended and is waited for has no command line.
-    return {number: told for number, told in found.items() if told}
+    return {number: command for number, command in found.items() if command}
 
 
 @pytest.hookimpl(trylast=True)
@@ -41,8 +41,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         forking.end_original()
     left = processes(os.environ[MARK])
     left.pop(os.getpid(), None)
-    for number, told in left.items():
-        session.config.stash[LEFT].append(f"{number}: {told}")
+    for number, command in left.items():
+        session.config.stash[LEFT].append(f"{number}: {command}")
         os.kill(number, signal.SIGKILL)
     if left and not session.exitstatus:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,7 +1,7 @@
 """PostgreSQL in memory: the statements of the adapters, with concurrent transactions.
 
 It has what their races need: snapshots, transaction ids taken while others are still open, unique
-keys that wait for whoever holds them, row locks, time limits, and answers that are lost.
+keys that wait for their holders, row locks, time limits, and answers that are lost.
 """
 
 import asyncio
@@ -291,7 +291,7 @@ class MemoryPostgres:
     # --- reading ---
 
     def table(self, name: str) -> Versions:
-        """Return a table beside the log."""
+        """Return a table next to the log."""
         return self.tables.setdefault(name, {})
 
     def events(self, stream: Stream, snapshot: int | None = None) -> list[Stored]:
@@ -393,10 +393,10 @@ class MemoryPostgres:
         if "\nmoved AS" in statement:
             read = [more.pop(0) for _ in range(3)]
         about = [more.pop(0) for _ in range(5)]
-        kept = [more.pop(0) for _ in range(5)] if "\nanswer AS" in statement else None
+        answer = [more.pop(0) for _ in range(5)] if "\nanswer AS" in statement else None
         snapshots = [more.pop(0) for _ in range(5)] if "\nsnapshot AS" in statement else []
-        beside = [match.groups() for match in ROW_WRITE.finditer(statement)]
-        assert len(beside) == len(more), statement
+        rows = [match.groups() for match in ROW_WRITE.finditer(statement)]
+        assert len(rows) == len(more), statement
 
         await self.weather.pause()
         tx.snapshot = self.commits
@@ -413,15 +413,17 @@ class MemoryPostgres:
         for kind, id, version, *rest in new:
             await self._insert_event(tx, (kind, id), version, rest, about, patience)
         # What is not read by the statement itself is carried out last first.
-        for (verb, name), text in reversed(list(zip(beside, more, strict=True))):
+        for (verb, name), text in reversed(list(zip(rows, more, strict=True))):
             await self.weather.pause()
             self.require(tx)
             for row in msgspec.json.decode(text):
-                await self._beside(tx, verb, name, row, patience)
+                await self._write_row(tx, verb, name, row, patience)
         await self._keep(tx, snapshots, patience)
-        if kept:
+        if answer:
             place = f"{xid}-{self._position_of(tx)}"
-            await self._remember(tx, (about[0], about[1], kept[0]), [*kept[1:], place], patience)
+            await self._remember(
+                tx, (about[0], about[1], answer[0]), [*answer[1:], place], patience
+            )
         return [(len(new), self._position_of(tx), xid)]
 
     def _stale(self, tx: Transaction, xid: int, new: Sequence[Sequence[Any]]) -> bool:
@@ -463,12 +465,12 @@ class MemoryPostgres:
         return max(e.position for events in self.streams.values() for e in events if e.by is tx)
 
     async def _remember(
-        self, tx: Transaction, key: Sequence[Any], kept: Sequence[Any], patience: float | None
+        self, tx: Transaction, key: Sequence[Any], answer: Sequence[Any], patience: float | None
     ) -> None:
         await self.weather.pause()
         self.require(tx)
         text = tuple(str(part) for part in key)
-        await self._insert(tx, "idempotency", text, (*key, *kept), patience)
+        await self._insert(tx, "idempotency", text, (*key, *answer), patience)
 
     async def _keep(self, tx: Transaction, columns: Sequence[Any], patience: float | None) -> None:
         """Keep snapshots, each in place of an older one of its fold."""
@@ -493,7 +495,7 @@ class MemoryPostgres:
                 lambda row: row["version"] >= made["version"],
             )
 
-    async def _beside(
+    async def _write_row(
         self, tx: Transaction, verb: str, name: str, row: dict[str, Any], patience: float | None
     ) -> None:
         columns = KEYS[name]
@@ -566,7 +568,7 @@ class MemoryPostgres:
     async def _upsert(
         self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
     ) -> list[Any]:
-        # The marks are not kept: what a list finds is asked of the rows.
+        # The marks are not stored: what a list finds is asked of the rows.
         match = re.search(r"\nINSERT INTO proj\.(\w+)_v1 ", statement)
         assert match, statement
         assert "WHERE t.version < EXCLUDED.version" in statement
@@ -689,10 +691,10 @@ class MemoryPostgres:
         found.append((1, principal_id, *who, None, None, grants, None, agent))
         if standing["barred"] or standing["agent_barred"] or not grants:
             return found
-        if kept := self.row(
+        if answer := self.row(
             "idempotency", str(principal_id), str(surface_id), str(idempotency_key)
         ):
-            *_, digest, status, result, version, place = kept
+            *_, digest, status, result, version, place = answer
             found.append((2, None, result, place, version, status, None, digest, None))
         if stream_type and stream_id:
             stream = stream_type, stream_id
@@ -706,10 +708,10 @@ class MemoryPostgres:
 
     def _read(self, stream: Stream, fold: UUID | None, limit: int) -> list[Any]:
         """Return the snapshot of a stream for this fold, if there is one, and later events."""
-        kept = self.row("snapshots", str(fold), stream[0], str(stream[1]))
-        after = kept["version"] if kept else 0
+        snapshot = self.row("snapshots", str(fold), stream[0], str(stream[1]))
+        after = snapshot["version"] if snapshot else 0
         later = [e.recorded for e in self.events(stream) if e.version > after][:limit]
-        return ([(after, None, None, kept["state"])] if kept else []) + later
+        return ([(after, None, None, snapshot["state"])] if snapshot else []) + later
 
     def _history(self, kind: str, id: UUID, after: int, limit: int) -> list[Any]:
         return [

@@ -85,7 +85,7 @@ class World:
         permitted: bool = True,
     ) -> ModelAgent:
         """Define and release an agent, with the policy that it needs unless it gets none."""
-        told: dict[str, Any] = {
+        definition: dict[str, Any] = {
             "kind": kind,
             "name": kind,
             "version": "1",
@@ -93,11 +93,11 @@ class World:
             "prompt_template_id": str(TEMPLATE_IDS[kind]),
         }
         if budget:
-            told["budget"] = {
+            definition["budget"] = {
                 "monthly_usd_cap": budget.monthly_usd_cap,
                 "daily_token_cap": budget.daily_token_cap,
             }
-        id = (await self.call("define_agent", told)).id
+        id = (await self.call("define_agent", definition)).id
         await self.call("version_agent", {"agent_id": str(id)})
         policy = {
             "name": kind,

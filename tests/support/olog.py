@@ -64,11 +64,11 @@ class Olog:
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         match got.method, parts.path:
             case "GET", "/Olog/logbooks":
-                return told([{"name": name, "state": "Active"} for name in self.logbooks])
+                return body_of([{"name": name, "state": "Active"} for name in self.logbooks])
             case "GET", "/Olog/logs/search":
                 found = [each for each in self.entries if matches(each, query["properties"])]
                 # LogSearchUtil: 100 at most, the newest first.
-                return told({"hitCount": len(found), "logs": found[::-1][:100]})
+                return body_of({"hitCount": len(found), "logs": found[::-1][:100]})
             case "PUT", "/Olog/logs":
                 return await self._create(got, query)
             case _:
@@ -113,7 +113,7 @@ class Olog:
         if self.loses:
             self.loses -= 1
             raise ConnectionError
-        return told(made)
+        return body_of(made)
 
 
 def read_entries(file: Path) -> Iterator[dict[str, Any]]:
@@ -128,7 +128,7 @@ def id_of(entry: dict[str, Any]) -> str:
     return {each["name"]: each["value"] for each in found["attributes"]}["id"]
 
 
-def told(body: object) -> bytes:
+def body_of(body: object) -> bytes:
     return answer(200, json.dumps(body), content_type="application/json")
 
 

@@ -25,7 +25,7 @@ from beamkeep.testing.properties import (
     refers,
     refused_alike,
 )
-from tests.support.examples import BESIDE, OUTSIDE
+from tests.support.examples import OUTSIDE, WITHOUT_EVENT
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, a_part, an_asset
 from tests.support.examples.campaign import a_closed_campaign
 from tests.support.examples.data import a_dataset, a_discarded_copy
@@ -284,7 +284,7 @@ def kinds(row: CallRow) -> frozenset[str]:
             sources = {
                 "creates" if row.genesis else "changes",
                 "reads more" if row.given else "reads its object alone",
-                *(["writes no event"] if row.name in BESIDE else []),
+                *(["writes no event"] if row.name in WITHOUT_EVENT else []),
                 *(["acts outside"] if row.name in OUTSIDE else []),
             }
         case Question():

@@ -13,7 +13,7 @@ from beamkeep.testing.web import http_client, rest_application
 from tests.support.examples import EXAMPLES
 from tests.support.rest_client import RestClient
 
-MADE_ANEW = frozenset({"start_run"})
+MADE_AGAIN = frozenset({"start_run"})
 """The examples that expire: a run starts only shortly after its enclosure was observed."""
 
 
@@ -48,7 +48,7 @@ class Prepared:
 
     async def example(self, name: str) -> dict[str, Any]:
         """Put the store back to where the example of this name was made; return its arguments."""
-        if name not in self._made or name in MADE_ANEW:
+        if name not in self._made or name in MADE_AGAIN:
             self.restore()
             arguments = await EXAMPLES[name](self.do)
             self._made[name] = MadeExample(arguments, self.store.backup())

@@ -20,7 +20,7 @@ OPAQUE = "opaque"
 
 
 class ProviderHarness:
-    """A provider that answers what it is told, and our verifier that asks it, on one clock."""
+    """A provider that answers as it is set, and our verifier that asks it, on one clock."""
 
     def __init__(
         self, provider: JwtProvider | IntrospectionProvider, asked_by_default: str | None = None
@@ -43,7 +43,7 @@ class ProviderHarness:
         return self.answer or httpx2.Response(200, json=self.usual_answer())
 
     def usual_answer(self) -> dict[str, object]:
-        """What the provider answers unless it is told otherwise."""
+        """What the provider answers unless it is set otherwise."""
         raise NotImplementedError
 
     def wall_clock(self) -> float:

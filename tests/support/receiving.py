@@ -36,7 +36,7 @@ def answer(status: int, body: str = "", **headers: str) -> bytes:
 
 
 class LocalReceiver:
-    """A real HTTP server that remembers what it got; it accepts everything unless told."""
+    """A real HTTP server that remembers what it got; it accepts everything unless set otherwise."""
 
     def __init__(self) -> None:
         self.got: list[Got] = []

@@ -15,11 +15,11 @@ from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import ACCOUNT, CALLERS, call, memory_service
 from beamkeep.testing.web import GENEROUS, http_client, rest_application
 
-WHOEVER_MAY = "whoever may"
+ALLOWED = "allowed"
 
 
 class RestClient:
-    """Calls by name, as Ada, who may do everything a person may, unless told otherwise."""
+    """Calls by name, as Ada, who may do everything a person may, unless asked otherwise."""
 
     def __init__(self, http: httpx2.AsyncClient, catalogue: Catalogue, store: MemoryStore) -> None:
         self.http, self.catalogue, self.store = http, catalogue, store
@@ -28,7 +28,7 @@ class RestClient:
         self,
         name: str,
         arguments: Mapping[str, Any],
-        token: str | None = WHOEVER_MAY,
+        token: str | None = ALLOWED,
         params: Mapping[str, Any] | None = None,
         content: bytes | None = None,
         **headers: str,
@@ -37,7 +37,7 @@ class RestClient:
         row = self.catalogue.named[name]
         rest = {n: v for n, v in arguments.items() if n not in row.route.fields}
         sent = {n.replace("_", "-"): value for n, value in headers.items()}
-        if token == WHOEVER_MAY:
+        if token == ALLOWED:
             token = CALLERS.get(name, "ada")
         if token:
             sent["authorization"] = f"Bearer {token}"

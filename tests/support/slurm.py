@@ -107,8 +107,8 @@ def _printed(base: Path, *command: str) -> str:
 def _await(what: str, holds: Callable[[], bool], base: Path) -> None:
     deadline = time.monotonic() + DEADLINE
     while not holds():
-        told = {log.name: log.read_text()[-2000:] for log in base.glob("*.out")}
-        assert time.monotonic() < deadline, f"in vain: {what}: {told}"
+        logs = {log.name: log.read_text()[-2000:] for log in base.glob("*.out")}
+        assert time.monotonic() < deadline, f"in vain: {what}: {logs}"
         time.sleep(0.05)
 
 

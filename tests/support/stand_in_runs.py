@@ -31,7 +31,7 @@ class Refusal(Exception):
 
 @dataclass
 class Run:
-    """One run, as it was told."""
+    """One run, as it was reported."""
 
     body: dict[str, Any]
     status: str = "Running"
@@ -114,7 +114,7 @@ class Runs:
 
 @contextmanager
 def serving_runs(runs: Runs, port: int = 0) -> Generator[Runs]:
-    """Answer on a port of this machine; afterwards nobody answers there, and what it kept stays."""
+    """Answer on a port of this machine; afterwards nobody answers there; what is stored stays."""
     gone = Event()
 
     class Handler(BaseHTTPRequestHandler):

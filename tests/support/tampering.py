@@ -89,7 +89,7 @@ def too_large(sent: Sent, draw: random.Random) -> bytes:
     return written(sent)
 
 
-def written_anew(sent: Sent, draw: random.Random) -> bytes:
+def reformatted(sent: Sent, draw: random.Random) -> bytes:
     """The same values in another text, which an earlier import has taken already."""
     return json.dumps(
         sent, indent=draw.choice((None, 1, 4)), ensure_ascii=draw.random() < 0.5
@@ -113,7 +113,7 @@ CHANGES: tuple[Callable[[Sent, random.Random], bytes], ...] = (
     twice,
     too_deep,
     too_large,
-    written_anew,
+    reformatted,
     raw_bytes,
 )
 

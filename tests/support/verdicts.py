@@ -21,7 +21,7 @@ def time_counts() -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run be told that it is the second one of the tests that failed in the first."""
+    """Let a run know that it is the second one of the tests that failed in the first."""
     parser.addoption("--second-run", action="store_true", help="list what passes now as flaky")
 
 
@@ -40,8 +40,8 @@ def pytest_runtest_makereport(
     report = yield
     if report.skipped and item.get_closest_marker("faults") and os.environ.get("CI"):
         why = report.longrepr
-        told = why[2] if isinstance(why, tuple) else why
-        report.outcome, report.longrepr = "failed", f"no fault test is skipped in CI: {told}"
+        reason = why[2] if isinstance(why, tuple) else why
+        report.outcome, report.longrepr = "failed", f"no fault test is skipped in CI: {reason}"
     if report.when == "call" and item.nodeid in item.config.stash[BEFORE]:
         # A test has a report for each of its rows as well.
         outcomes = item.config.stash[OUTCOMES].setdefault(item.nodeid, set())

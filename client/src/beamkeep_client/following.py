@@ -48,7 +48,7 @@ class ConductFollower:
                 self._sleep(PAUSE)
         except KeyboardInterrupt:
             self._show("")
-            click.echo("The conduct goes on. See how far it is, or cancel it:")
+            click.echo("The conduct continues. See how far it is, or cancel it:")
             click.echo(f"  beamkeep procedure get-conduct {self._options()}")
             click.echo(f"  {self._cancel()}")
             raise click.exceptions.Exit(130) from None

@@ -1,15 +1,15 @@
-/** What a refusal asks for before the same command may go on. */
+/** What a refusal asks for before the same command may continue. */
 import type { CommandName } from "../api/names";
 import type { Fact } from "../api/problems";
 import routes from "../api/routes.json";
 import { kindOfField } from "../text/fields";
 
-/** A field of the refused command that lets it go on. */
+/** A field of the refused command that lets it continue. */
 export interface Asked {
   field: string;
   /** What the field must say. */
   request: string;
-  /** What stands above the facts once the command goes on in spite of them. */
+  /** What stands above the facts once the command continues in spite of them. */
   despite: string;
   /** The field of the event with these facts. */
   recorded: string;
@@ -19,13 +19,13 @@ export interface Asked {
 export const ASKED: Partial<Record<string, Asked>> = {
   RunResumeRequiresAcknowledgementError: {
     field: "acknowledgement",
-    request: "Clear what is in the way, or write here why the run goes on all the same.",
-    despite: "The run goes on although this is in the way:",
+    request: "Clear what is in the way, or write here why the run continues all the same.",
+    despite: "The run continues although this is in the way:",
     recorded: "acknowledged",
   },
 };
 
-/** Return the facts in spite of which a command goes on, by the events of its dry run. */
+/** Return the facts in spite of which a command continues, by the events of its dry run. */
 export function despite(facts: readonly Fact[], { recorded }: Asked, events: readonly { payload?: Record<string, unknown> | null }[]): Fact[] {
   const ids = new Set(events.flatMap(({ payload }) => (Array.isArray(payload?.[recorded]) ? (payload[recorded] as { id?: unknown }[]) : [])).map(({ id }) => id));
   return facts.filter(({ id }) => ids.has(id));

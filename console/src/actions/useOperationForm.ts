@@ -130,7 +130,7 @@ export function useOperationForm({ operation, about = NOTHING, initial = NOTHING
     ending,
     isLast,
     title,
-    /** What stands above the facts in spite of which the command goes on. */
+    /** What stands above the facts in spite of which the command continues. */
     despite: answered && ignored.length > 0 ? answered.despite : undefined,
     ignored,
     state,

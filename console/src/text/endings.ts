@@ -41,7 +41,7 @@ export const ENDINGS: Partial<Record<CommandName, Ending>> = {
   discard_dataset: forGood("From now on, every copy of this dataset may be discarded and then deleted: its data may be lost. The record of the dataset is kept."),
   discard_distribution: undone("The bytes of this copy may be deleted from now on, and it no longer counts as a copy. It can be restored until its bytes are deleted."),
   discard_subject: forGood("The subject ends as discarded and cannot be measured again. The data about it are kept."),
-  expire_clearance: forGood("The clearance ends now, and covers no start any more. A new clearance is needed to go on."),
+  expire_clearance: forGood("The clearance ends now, and covers no start any more. A new clearance is needed to continue."),
   forget_actor: forGood("The name, every other personal datum and the logins of this actor are erased, and nobody can read them again. What the actor did stays recorded under its id."),
   mark_distribution_overwritten: forGood("The bytes of this copy count as lost, and its place is free for another copy."),
   mint_edition_external_id: forGood("The DOI is registered outside this service and is public. It can be hidden from search, but not deleted."),

@@ -19,7 +19,7 @@ interface Props {
   height?: number;
   /** Shaded times, in seconds, such as those in which a run was held. */
   shades?: readonly Shade[];
-  /** The time axis, in seconds, up to now for what goes on (default: the times of the series). */
+  /** The time axis, in seconds, up to now for what continues (default: the times of the series). */
   range?: readonly [number, number] | undefined;
   hideTimes?: boolean;
   /** Leave out the cursor, where one stands over several plots. */

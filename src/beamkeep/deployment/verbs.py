@@ -111,8 +111,7 @@ def migrate() -> None:
     from beamkeep.adapters.postgres.migrate import migrate as apply
     from beamkeep.parts.settings import DatabaseSettings
 
-    settings = read(DatabaseSettings)
-    url = settings.migration_database_url or settings.database_url
+    url = read(DatabaseSettings).migrating_url
     try:
         applied = carry_out(apply(url.get_secret_value()))
     except (

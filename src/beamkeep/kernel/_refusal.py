@@ -16,7 +16,10 @@ class Refusal(Exception):
     """Seconds after which the same request may succeed; None if unknown."""
 
     says: ClassVar[str] = ""
-    """The message of a subclass without a docstring; its braces stand for the subclass's name."""
+    """The message of a subclass without a docstring.
+
+    Its braces stand for the name of the subclass, without the words that it has from its base.
+    """
 
     def __init_subclass__(
         cls, status: int | None = None, retry_after: int | None = None, says: str | None = None
@@ -25,7 +28,9 @@ class Refusal(Exception):
         cls.retry_after = retry_after or cls.retry_after
         cls.says = says or cls.says
         if cls.__doc__ is None:
-            named = re.sub("^Invalid|(NotFound)?Error$", "", cls.__name__)
+            of_base = (cls.__base__ or Refusal).__name__.removeprefix("Invalid")
+            named = cls.__name__.removeprefix("Invalid").removesuffix("Error")
+            named = named.removesuffix(of_base)
             message = cls.says.format(re.sub("(?<!^)(?=[A-Z])", " ", named).lower())
             cls.__doc__ = message[:1].upper() + message[1:]
 

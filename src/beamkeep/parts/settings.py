@@ -123,6 +123,11 @@ class DatabaseSettings(BaseSettings):
         own = {"PROJECTOR_DATABASE_URL": projecting} if projecting else {}
         return {"DATABASE_URL": self.database_url} | own
 
+    @property
+    def migrating_url(self) -> SecretStr:
+        """The address with the role that changes the schema."""
+        return self.migration_database_url or self.database_url
+
 
 def from_json(value: object) -> object:
     """Return a record that an environment variable holds; only lists are decoded without this."""

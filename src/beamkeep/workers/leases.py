@@ -86,6 +86,12 @@ def retry_delay(delays: Sequence[float], attempt: int, retry_after: float | None
     return delay if retry_after is None else max(delay, min(retry_after, LONGEST_RETRY_AFTER))
 
 
+def seconds_to_wait(retry_after: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for; a date is not read."""
+    text = retry_after or ""
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+
+
 type CarryOut = Callable[[Holding], Coroutine[Any, Any, None]]
 
 

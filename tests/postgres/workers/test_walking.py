@@ -353,7 +353,7 @@ async def test_a_body_that_ignores_its_cancellation_writes_nothing_after_its_ste
     )
     conductor = world.conductor()
     await conductor.turn()
-    # The conduct goes on, so that its claim alone would let the body write.
+    # The conduct continues, so that its claim alone would let the body write.
     async with asyncio.timeout(60):
         while (0, "Started") not in await world.stages(procedure_id, phase="Closing"):
             await asyncio.sleep(0.001)

@@ -32,13 +32,13 @@ from tests.support.examples import (
 from tests.support.examples.derived import derived
 
 __all__ = [
-    "BESIDE",
     "CALLERS",
     "EXAMPLES",
     "OUTSIDE",
     "REPLIES",
     "SHOWN_ONCE",
     "WITHOUT_BODY",
+    "WITHOUT_EVENT",
     "CallExample",
     "Do",
 ]
@@ -107,7 +107,7 @@ SHOWN_ONCE = {"register_subscription": "secret", "rotate_subscription_secret": "
 WITHOUT_BODY = frozenset({"cancel_conduct"})
 """The changes that answer 202 and nothing more."""
 
-BESIDE = frozenset(
+WITHOUT_EVENT = frozenset(
     {
         "append_inferences",
         "append_decision_logbook_entry",

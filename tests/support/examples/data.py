@@ -159,7 +159,7 @@ async def discard_distribution(do: Do) -> dict[str, Any]:
 a_discarded_copy = changed("discard_distribution", discard_distribution, "distribution_id")
 
 
-async def a_kept_dataset(do: Do) -> str:
+async def a_protected_dataset(do: Do) -> str:
     """A dataset with a verified copy."""
     copy = await do("get_distribution", {"distribution_id": await a_verified_copy(do)})
     return copy["dataset_id"]
@@ -231,7 +231,7 @@ async def ingest_scan(do: Do) -> dict[str, Any]:
 EXAMPLES: dict[str, CallExample] = {
     "ingest_scan": ingest_scan,
     "register_dataset": register_dataset,
-    "archive_dataset": given(dataset_id=a_kept_dataset),
+    "archive_dataset": given(dataset_id=a_protected_dataset),
     "discard_dataset": given(dataset_id=a_dataset, reason="Out of focus"),
     "promote_dataset": given(dataset_id=a_dataset, reason="Looked at by two"),
     "demote_dataset": given(dataset_id=a_production_dataset, reason="Wrong center"),

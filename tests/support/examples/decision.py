@@ -8,7 +8,7 @@ from tests.support.examples.trust import a_policy, an_actor
 
 
 async def a_decision(do: Do) -> str:
-    """A decision of whoever calls."""
+    """A decision of the caller."""
     answer = await do("register_decision", {"context": "RunHold", "choice": "Hold"})
     return answer["decision_id"]
 

@@ -14,7 +14,7 @@ from tests.support.examples.run import a_held_run
 
 AT = datetime(2030, 1, 31, 7, 30, tzinfo=UTC)
 """Deliveries that were refused long ago are forgotten."""
-MOST_KEPT = 5
+MOST_LEFT = 5
 HTTP = seeded.SURFACES[SurfaceKind.HTTP]
 
 
@@ -46,7 +46,7 @@ async def register_subscription(do: Do) -> dict[str, Any]:
     # A principal may have 20 of them, and a service outlives many examples.
     for status in ("Active", "Paused"):
         found = (await do("list_subscriptions", {"status": status}))["items"]
-        for row in found[:-MOST_KEPT]:
+        for row in found[:-MOST_LEFT]:
             one = {"subscription_id": row["subscription_id"]}
             # The list may be a moment behind.
             if (await do("get_subscription", one))["status"] != "Retired":

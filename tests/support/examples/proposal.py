@@ -49,8 +49,8 @@ async def a_proposal(do: Do) -> str:
 
 
 async def own_proposal(do: Do) -> str:
-    told: dict[str, Any] = {"name": f"Proposed family {uuid4()}", "affordances": []}
-    return (await do("define_family", told, proposal_note="Please"))["proposal_id"]
+    family: dict[str, Any] = {"name": f"Proposed family {uuid4()}", "affordances": []}
+    return (await do("define_family", family, proposal_note="Please"))["proposal_id"]
 
 
 async def reject(do: Do) -> dict[str, Any]:

@@ -35,7 +35,7 @@ async def a_surface(do: Do) -> str:
     return answer["surface_id"]
 
 
-async def whoever_calls(do: Do) -> str:
+async def the_caller(do: Do) -> str:
     zone = await do("get_zone", {"zone_id": await a_zone(do)})
     return zone["owner_id"]
 
@@ -86,7 +86,7 @@ async def confirm_identity(do: Do) -> dict[str, Any]:
 async def register_visit(do: Do) -> dict[str, Any]:
     surface_id = await a_surface(do)
     return {
-        "policy_id": await policy_for(do, await whoever_calls(do), surface_id),
+        "policy_id": await policy_for(do, await the_caller(do), surface_id),
         "parent_surface_id": surface_id,
         "type": "user",
         "planned_start_at": "2030-01-31T07:30:00Z",

@@ -217,7 +217,7 @@ def test_ctrl_c_leaves_the_conduct_and_says_how_to_cancel_it():
     result = follow((RUNNING, WRITTEN))
     assert result.exit_code == 130
     assert result.output.splitlines()[1:] == [
-        "The conduct goes on. See how far it is, or cancel it:",
+        "The conduct continues. See how far it is, or cancel it:",
         f"  beamkeep procedure get-conduct {IDS}",
         f"  beamkeep procedure cancel-conduct {IDS} --reason '...'",
     ]

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 import yaml
 from gate.reach import is_test, tracked
-from gate.running import Verdict, commands, run, slowness, told
+from gate.running import Verdict, commands, run, shown, slowness
 from gate.suites import CORE, EVERY, PYTHON, ROOT, SLICES, Suite, named
 
 
@@ -55,12 +55,12 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_suite_fails_if_one_of_its_commands_does():
     failed = run(script("print(1); raise SystemExit(3)"))
     assert (failed.passed, failed.output) == (False, "1\n2\n")
-    assert "script FAILED" in told(failed)
-    assert "1\n2\n" in told(failed)
+    assert "script FAILED" in shown(failed)
+    assert "1\n2\n" in shown(failed)
     passed = run(script("print(1)"))
     assert passed.passed
-    assert told(passed).startswith("== script passed in ")
-    assert "\n" not in told(passed)
+    assert shown(passed).startswith("== script passed in ")
+    assert "\n" not in shown(passed)
 
 
 def test_a_suite_that_a_signal_ends_has_failed():
@@ -75,7 +75,7 @@ def test_a_command_that_hangs_is_ended_and_its_suite_has_failed(monkeypatch: pyt
 def test_flaky_tests_and_processes_left_behind_are_reported_of_a_suite_that_passed():
     output = "1 failed, 8 passed in 2.1s\nFLAKY: test_it\n1 passed in 0.1s\n"
     verdict = Verdict(EVERY[0], passed=True, seconds=2.0, output=output)
-    assert "FLAKY: test_it" in told(verdict)
+    assert "FLAKY: test_it" in shown(verdict)
     assert verdict.counts == (9, 0)
 
 

@@ -118,7 +118,7 @@ def test_the_due_slice_runs_though_the_time_is_up_and_the_others_wait():
     plan = sliced((A, B, C), turn=0, touched={"b": 0})
     assert picked(plan, elapsed=BUDGET) == ["a"]
     assert [each.name for each in plan.left] == ["b", "c"]
-    assert plan.told(B) == "b (due 4 turns ago, 0 imports from the change)"
+    assert plan.line_of(B) == "b (due 4 turns ago, 0 imports from the change)"
 
 
 def test_a_touched_slice_leaves_the_due_one_its_time():

@@ -141,6 +141,11 @@ def test_the_kernel_stays_small():
     assert lines("kernel") <= 1_100
 
 
+def test_an_operation_needs_few_lines_of_the_contexts():
+    """The page on the architecture says what these lines are."""
+    assert lines("contexts") / len(CATALOGUE.named) <= 64.4
+
+
 def test_everything_between_the_contexts_and_the_outside_stays_small():
     aside = "surfaces/http", "surfaces/tools"
     assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_200

@@ -34,6 +34,23 @@ def test_a_docstring_of_several_lines_loses_its_indentation():
     assert str(InvalidLampError()) == "A lamp has a bulb.\n\nName the bulb."
 
 
+class CannotBreak(Cannot, says="A broken {} cannot be broken again."): ...
+
+
+class DeskLampCannotBreakError(CannotBreak): ...
+
+
+class InvalidShade(Invalid, says="The shade of the {} is unknown."): ...
+
+
+class InvalidLampShadeError(InvalidShade): ...
+
+
+def test_a_base_gives_a_sentence_in_which_the_subclass_is_named_by_its_own_words():
+    assert str(DeskLampCannotBreakError()) == "A broken desk lamp cannot be broken again."
+    assert str(InvalidLampShadeError()) == "The shade of the lamp is unknown."
+
+
 def test_facts_are_for_programs_and_not_in_the_message():
     refusal = LampCannotDimError(held_by=UUID(int=1))
     assert refusal.facts == {"held_by": UUID(int=1)}

@@ -10,7 +10,14 @@ from uuid import uuid4
 import httpx2
 import pytest
 from structlog.testing import capture_logs
-from tests.support.examples import BESIDE, EXAMPLES, OUTSIDE, REPLIES, SHOWN_ONCE, WITHOUT_BODY
+from tests.support.examples import (
+    EXAMPLES,
+    OUTSIDE,
+    REPLIES,
+    SHOWN_ONCE,
+    WITHOUT_BODY,
+    WITHOUT_EVENT,
+)
 from tests.support.prepared import Prepared
 from tests.support.rest_client import RestClient, rest_client
 from tests.support.rows import selected
@@ -93,11 +100,11 @@ async def test_the_example_is_answered(
                     )
                     assert shown.headers["etag"] == answer.headers["etag"]
                     made = row.aggregate.id_field in told and answer.status_code == 201
-                    assert (answer.headers["etag"] == '"1"') == made or row.name in BESIDE
+                    assert (answer.headers["etag"] == '"1"') == made or row.name in WITHOUT_EVENT
                 case Question():
                     assert answer.status_code == 200
             if isinstance(row, Operation):
-                written = str(rest.store.position) if row.name not in BESIDE else "0-0"
+                written = str(rest.store.position) if row.name not in WITHOUT_EVENT else "0-0"
                 assert answer.headers["position-token"] == written
             assert answer.headers["cache-control"] == "no-store"
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from structlog.testing import capture_logs
 from tests.support.examples import decision, run
-from tests.support.olog import LOGBOOK, PASSWORD, USER, Olog, id_of, told
+from tests.support.olog import LOGBOOK, PASSWORD, USER, Olog, body_of, id_of
 from tests.support.receiving import answer
 
 from beamkeep.adapters.memory.store import MemoryStore
@@ -236,7 +236,7 @@ async def test_an_entry_that_olog_cannot_store_lets_others_pass(bench: MirrorBen
 
 def refusals(count: int) -> list[bytes | None]:
     """Refused puts; between two of them the entry is looked for."""
-    refused, nothing = answer(422, "a secret name is not allowed"), told({"logs": []})
+    refused, nothing = answer(422, "a secret name is not allowed"), body_of({"logs": []})
     return [*[refused, nothing] * (count - 1), refused]
 
 

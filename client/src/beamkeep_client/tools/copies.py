@@ -52,7 +52,7 @@ HELP = """Verify copies whose files this host sees, and record what they contain
 
 A copy is read only below --under or a directory of --map. Copies that were verified or found to
 be wrong before are skipped, unless --not-since says otherwise; so a command that was interrupted
-goes on where it stopped when it is repeated.
+continues where it stopped when it is repeated.
 """
 EPILOG = (
     "Exit codes: 0 all copies match, 3 a copy does not match, 4 a copy could not be read,"

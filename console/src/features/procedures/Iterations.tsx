@@ -21,7 +21,7 @@ export function Iterations({ procedure: { procedure_id, status } }: { procedure:
       values: valued.map((row) => row.value as number),
     };
   }, [items]);
-  // The plot of a loop that goes on runs up to now.
+  // The plot of a loop that continues runs up to now.
   const range = useMemo(() => {
     const [first, last] = [series.times[0] ?? 0, series.times.at(-1) ?? 0];
     return [first, isOpen ? Math.max(last, now / 1000) : last] as const;

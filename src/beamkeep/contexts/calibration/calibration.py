@@ -382,16 +382,13 @@ def append_calibration_revision(
         detail = f"Revision {old.revision_id} is superseded by {successor}; supersede {successor}."
         refusal = CalibrationRevisionAlreadySupersededError
         raise refusal(detail, superseded_by_revision_id=successor)
-    appended = CalibrationRevisionAppended(
-        call.now,
-        calibration.id,
+    appended = CalibrationRevisionAppended.of(
+        command,
+        occurred_at=call.now,
         revision_id=call.new_id,
         value=value,
-        status=command.status,
         source=source,
         established_at=established_at,
-        supersedes_revision_id=command.supersedes_revision_id,
-        decided_by_decision_id=command.decided_by_decision_id,
     )
     edges = inserted(_edges(Revision.of(appended), calibration.id))
     return [appended, _claim(call.new_id, calibration.id), *edges, RevisionMade(call.new_id)]

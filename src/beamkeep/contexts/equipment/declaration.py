@@ -27,6 +27,20 @@ CURRENT = frozenset({DeclarationStatus.DEFINED, DeclarationStatus.VERSIONED})
 type VersionTag = Annotated[str, MinLen(1), MaxLen(50)]
 
 
+class InvalidVersionTag(
+    Invalid, says="Version tag must not be blank and must differ from the {}'s current tag."
+):
+    """The tag of a new version cannot be used."""
+
+
+class CannotVersion(Cannot, says="A deprecated {} cannot be versioned."):
+    """The declaration cannot have a new version."""
+
+
+class CannotDeprecate(Cannot, says="A deprecated {} cannot be deprecated again."):
+    """The declaration cannot be deprecated."""
+
+
 class Declaration(Record):
     """The state that every declaration has; each kind adds the fields of its own."""
 

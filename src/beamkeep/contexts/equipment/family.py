@@ -9,7 +9,6 @@ from beamkeep.kernel import (
     Aggregate,
     Blank,
     Call,
-    Cannot,
     Command,
     DirectoryEntry,
     Event,
@@ -21,7 +20,7 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import Name, Trimmed
 from beamkeep.schemas import JsonSchema
 
-from .declaration import Declaration, DeclarationStatus, Lifecycle, VersionTag, declared_schema
+from . import declaration
 
 
 class Affordance(StrEnum):
@@ -93,30 +92,27 @@ class FamilyNotFoundError(NotFound): ...
 class InvalidFamilyNameError(Blank): ...
 
 
-class InvalidFamilyVersionTagError(Invalid):
-    """Version tag must not be blank and must differ from the family's current tag."""
+class InvalidFamilyVersionTagError(declaration.InvalidVersionTag): ...
 
 
 class InvalidFamilySettingsSchemaError(Invalid):
     """Settings schema must be a JSON Schema of the supported subset."""
 
 
-class FamilyCannotVersionError(Cannot):
-    """A deprecated family cannot be versioned."""
+class FamilyCannotVersionError(declaration.CannotVersion): ...
 
 
-class FamilyCannotDeprecateError(Cannot):
-    """A deprecated family cannot be deprecated again."""
+class FamilyCannotDeprecateError(declaration.CannotDeprecate): ...
 
 
-STATUS = Lifecycle(
+STATUS = declaration.Lifecycle(
     (FamilyVersioned, FamilyCannotVersionError),
     (FamilyDeprecated, FamilyCannotDeprecateError),
     InvalidFamilyVersionTagError,
 )
 
 
-class Family(Declaration, kw_only=True):
+class Family(declaration.Declaration, kw_only=True):
     affordances: frozenset[Affordance]
     settings_schema: JsonSchema | None
 
@@ -148,7 +144,7 @@ class FamilyCommand(Command):
 class VersionFamily(FamilyCommand, DeclareFamily):
     """Every field replaces its previous value."""
 
-    version_tag: Annotated[VersionTag, Trimmed(InvalidFamilyVersionTagError)]
+    version_tag: Annotated[declaration.VersionTag, Trimmed(InvalidFamilyVersionTagError)]
 
 
 class DeprecateFamily(FamilyCommand): ...
@@ -180,7 +176,9 @@ def _content(
     command: DeclareFamily,
 ) -> tuple[tuple[tuple[Affordance, ...], JsonSchema | None], list[Advice]]:
     """Return the checked fields of FamilyContent, and the advice on the schema."""
-    schema, advice = declared_schema(command.settings_schema, InvalidFamilySettingsSchemaError)
+    schema, advice = declaration.declared_schema(
+        command.settings_schema, InvalidFamilySettingsSchemaError
+    )
     return (tuple(sorted(command.affordances)), schema), advice
 
 
@@ -201,7 +199,7 @@ OPERATIONS = (
 class ListFamilies(Listing):
     """List families, newest first."""
 
-    status: frozenset[DeclarationStatus] | None = None
+    status: frozenset[declaration.DeclarationStatus] | None = None
     affordance: Affordance | None = None
     """Only families with this affordance."""
 

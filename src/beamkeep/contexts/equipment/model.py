@@ -24,7 +24,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
-from .declaration import Declaration, DeclarationStatus, Lifecycle, VersionTag, require_current
+from . import declaration
 from .family import Family, FamilyNotFoundError, families
 
 MOST_FAMILIES = 100
@@ -84,8 +84,7 @@ class InvalidModelDeclaredFamilyIdsError(Invalid):
     """A model must declare at least one family."""
 
 
-class InvalidModelVersionTagError(Invalid):
-    """Version tag must not be blank and must differ from the model's current tag."""
+class InvalidModelVersionTagError(declaration.InvalidVersionTag): ...
 
 
 class InvalidModelReasonError(Blank): ...
@@ -99,18 +98,17 @@ class ModelCannotVersionError(Cannot):
     """A model cannot be versioned if the model or a family it declares is deprecated."""
 
 
-class ModelCannotDeprecateError(Cannot):
-    """A deprecated model cannot be deprecated again."""
+class ModelCannotDeprecateError(declaration.CannotDeprecate): ...
 
 
-STATUS = Lifecycle(
+STATUS = declaration.Lifecycle(
     (ModelVersioned, ModelCannotVersionError),
     (ModelDeprecated, ModelCannotDeprecateError),
     InvalidModelVersionTagError,
 )
 
 
-class Model(Declaration, kw_only=True):
+class Model(declaration.Declaration, kw_only=True):
     manufacturer: Manufacturer
     part_number: str
     declared_family_ids: frozenset[UUID]
@@ -142,7 +140,7 @@ class ModelCommand(Command):
 class VersionModel(ModelCommand, DefineModel):
     """Every field replaces its previous value."""
 
-    version_tag: Annotated[VersionTag, Trimmed(InvalidModelVersionTagError)]
+    version_tag: Annotated[declaration.VersionTag, Trimmed(InvalidModelVersionTagError)]
 
 
 class DeprecateModel(ModelCommand):
@@ -158,7 +156,7 @@ def define_model(
 ) -> list[ModelDefined]:
     """Define a vendor's catalogue entry."""
     ids = _family_ids(command)
-    require_current(given.values(), ModelCannotDefineError)
+    declaration.require_current(given.values(), ModelCannotDefineError)
     now, id = call.now, call.new_id
     return [ModelDefined.of(command, occurred_at=now, model_id=id, declared_family_ids=ids)]
 
@@ -169,7 +167,7 @@ def version_model(
     """Replace every field of a catalogue entry."""
     ids = _family_ids(command)
     STATUS.new_tag(model, command.version_tag)
-    require_current(given.values(), ModelCannotVersionError)
+    declaration.require_current(given.values(), ModelCannotVersionError)
     return [ModelVersioned.of(command, occurred_at=call.now, declared_family_ids=ids)]
 
 
@@ -207,7 +205,7 @@ OPERATIONS = (
 class ListModels(Listing):
     """List models, newest first."""
 
-    status: frozenset[DeclarationStatus] | None = None
+    status: frozenset[declaration.DeclarationStatus] | None = None
     family_id: UUID | None = None
     """Only models that declare this family."""
     part_number: PartNumber | None = None

@@ -202,14 +202,9 @@ def _pointer(given: ExportContext) -> SealPointer | None:
     seal = given.seal
     if not seal or not (seal.head_hash and seal.signed_at and seal.key_fingerprint):
         return None
-    return SealPointer(
-        facility_code=given.own.code,
-        head_hash=seal.head_hash,
-        sequence_number=seal.sequence_number,
-        signed_at=time_text(seal.signed_at),
-        key_fingerprint=seal.key_fingerprint,
-        signature=seal.signature or "",
-    )
+    code, signed_at = given.own.code, time_text(seal.signed_at)
+    signature = seal.signature or ""
+    return SealPointer.of(seal, facility_code=code, signed_at=signed_at, signature=signature)
 
 
 def _digest(content: JsonObject) -> str:

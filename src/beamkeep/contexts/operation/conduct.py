@@ -193,13 +193,8 @@ async def walk_of(procedure: Procedure, conduct: Conduct, read: Reader) -> WalkS
     passes, last = (), procedure.iteration_count
     if conduct.loop and last:
         passes = (Pass(last, ended=procedure.current_iteration_index is None),)
-    asked = RequestedConduct(
-        conduct_id=conduct.conduct_id,
-        root_kind=conduct.root_kind,
-        from_step_index=conduct.from_step_index,
-        redo_step_indexes=frozenset(conduct.redo_step_indexes),
-        loop=loop_of(conduct),
-    )
+    redone = frozenset(conduct.redo_step_indexes)
+    asked = RequestedConduct.of(conduct, redo_step_indexes=redone, loop=loop_of(conduct))
     return WalkSoFar(
         conduct=asked,
         steps=pinned.steps,

@@ -82,8 +82,7 @@ class InvalidCapabilityParametersSchemaError(Invalid):
     """Parameters schema must be a JSON Schema of the supported subset."""
 
 
-class InvalidCapabilityVersionTagError(Invalid):
-    """Version tag must not be blank and must differ from the capability's current tag."""
+class InvalidCapabilityVersionTagError(declaration.InvalidVersionTag): ...
 
 
 class InvalidCapabilityReplacedByCapabilityIdError(Invalid):
@@ -94,12 +93,10 @@ class CapabilityCodeAlreadyExistsError(Cannot):
     """A capability with this code exists; choose another code, because codes are never reused."""
 
 
-class CapabilityCannotVersionError(Cannot):
-    """A deprecated capability cannot be versioned."""
+class CapabilityCannotVersionError(declaration.CannotVersion): ...
 
 
-class CapabilityCannotDeprecateError(Cannot):
-    """A deprecated capability cannot be deprecated again."""
+class CapabilityCannotDeprecateError(declaration.CannotDeprecate): ...
 
 
 STATUS = declaration.Lifecycle(

@@ -70,16 +70,13 @@ class InvalidMethodParametersSchemaError(Invalid):
     """Parameters schema must be a JSON Schema of the supported subset."""
 
 
-class InvalidMethodVersionTagError(Invalid):
-    """Version tag must not be blank and must differ from the method's current tag."""
+class InvalidMethodVersionTagError(declaration.InvalidVersionTag): ...
 
 
-class MethodCannotVersionError(Cannot):
-    """A deprecated method cannot be versioned."""
+class MethodCannotVersionError(declaration.CannotVersion): ...
 
 
-class MethodCannotDeprecateError(Cannot):
-    """A deprecated method cannot be deprecated again."""
+class MethodCannotDeprecateError(declaration.CannotDeprecate): ...
 
 
 class MethodBoundCapabilityDeprecatedError(Cannot):

@@ -101,12 +101,10 @@ class InvalidPlanDefaultParametersError(Invalid):
     """Default parameters must fit the method's parameters schema."""
 
 
-class InvalidPlanVersionTagError(Invalid):
-    """Version tag must not be blank and must differ from the plan's current tag."""
+class InvalidPlanVersionTagError(declaration.InvalidVersionTag): ...
 
 
-class PlanCannotVersionError(Cannot):
-    """A deprecated plan cannot be versioned."""
+class PlanCannotVersionError(declaration.CannotVersion): ...
 
 
 class PlanCannotUpdateDefaultParametersError(Cannot):
@@ -117,8 +115,7 @@ class PlanParameterUnitsChangedError(Cannot):
     """The method has changed the unit of a default parameter that the patch does not name."""
 
 
-class PlanCannotDeprecateError(Cannot):
-    """A deprecated plan cannot be deprecated again."""
+class PlanCannotDeprecateError(declaration.CannotDeprecate): ...
 
 
 class PlanBoundPracticeDeprecatedError(Cannot):

@@ -58,16 +58,13 @@ class InvalidPracticeScopeError(Invalid):
     """A practice must name a facility, at least one family, or both."""
 
 
-class InvalidPracticeVersionTagError(Invalid):
-    """Version tag must not be blank and must differ from the practice's current tag."""
+class InvalidPracticeVersionTagError(declaration.InvalidVersionTag): ...
 
 
-class PracticeCannotVersionError(Cannot):
-    """A deprecated practice cannot be versioned."""
+class PracticeCannotVersionError(declaration.CannotVersion): ...
 
 
-class PracticeCannotDeprecateError(Cannot):
-    """A deprecated practice cannot be deprecated again."""
+class PracticeCannotDeprecateError(declaration.CannotDeprecate): ...
 
 
 class PracticeBoundMethodDeprecatedError(Cannot):

@@ -77,12 +77,10 @@ class InvalidRecipeReplacedByRecipeIdError(Invalid):
     """A recipe cannot be replaced by itself; name another recipe or none."""
 
 
-class RecipeCannotVersionError(Cannot):
-    """A deprecated recipe cannot be versioned."""
+class RecipeCannotVersionError(declaration.CannotVersion): ...
 
 
-class RecipeCannotDeprecateError(Cannot):
-    """A deprecated recipe cannot be deprecated again."""
+class RecipeCannotDeprecateError(declaration.CannotDeprecate): ...
 
 
 class RecipeBoundCapabilityDeprecatedError(Cannot):

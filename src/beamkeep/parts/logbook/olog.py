@@ -12,6 +12,7 @@ import httpx2
 import msgspec
 
 from beamkeep.kernel import Record
+from beamkeep.workers.leases import seconds_to_wait
 
 from .mirroring import EntryCopy, MirrorAwayError, MirrorRefusedError
 
@@ -141,7 +142,8 @@ class OlogMirror:
         except httpx2.HTTPError as error:
             raise MirrorAwayError(type(error).__name__) from None
         if answer.status_code in LATER or answer.is_redirect:
-            raise MirrorAwayError(f"Status {answer.status_code}", retry_after=_retry_after(answer))
+            wait = seconds_to_wait(answer.headers.get("retry-after"))
+            raise MirrorAwayError(f"Status {answer.status_code}", retry_after=wait)
         if answer.is_server_error:
             raise MirrorAwayError(f"Status {answer.status_code}", for_all=False)
         return answer
@@ -169,11 +171,6 @@ def literal(text: str) -> str:
     # Leading blanks would begin a block of code, in which backslashes are shown.
     indented = LEADING.sub(lambda blanks: "\u00a0" * len(blanks[0]), escaped)
     return LINE_END.sub("\\\\\n", indented)
-
-
-def _retry_after(answer: httpx2.Response) -> float | None:
-    text = answer.headers.get("retry-after", "")
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
 
 
 def _decoded[T](answer: httpx2.Response, shape: type[T]) -> T:

@@ -7,6 +7,7 @@ import httpx2
 
 from beamkeep.contexts.data.citation import JsonDocument
 from beamkeep.kernel import Record
+from beamkeep.workers.leases import seconds_to_wait
 
 from .minting import RegistryRefusedError, RegistryUnreachableError
 
@@ -54,17 +55,13 @@ class DataciteMinter:
         except httpx2.HTTPError as error:
             raise RegistryUnreachableError(type(error).__name__) from None
         if answer.status_code >= 500 or answer.status_code in LATER or answer.is_redirect:
-            raise RegistryUnreachableError(f"Status {answer.status_code}", _retry_after(answer))
+            wait = seconds_to_wait(answer.headers.get("retry-after"))
+            raise RegistryUnreachableError(f"Status {answer.status_code}", wait)
         if not answer.is_success:
             raise RegistryRefusedError(answer.status_code, answer.text[:MOST_SHOWN])
         # An event that does not fit the state of the DOI is passed over without an error.
         if (state := _state(answer)) != wanted:
             raise RegistryRefusedError(answer.status_code, f"The state is {state}, not {wanted}.")
-
-
-def _retry_after(answer: httpx2.Response) -> float | None:
-    text = answer.headers.get("retry-after", "")
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
 
 
 def _state(answer: httpx2.Response) -> str | None:

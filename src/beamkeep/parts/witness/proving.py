@@ -248,7 +248,7 @@ async def anchor_trees(settings: WitnessSettings, reason: str, *, is_diverged: b
     """Write down a restore for both trees, and return what was found."""
     if not reason.strip() or "\n" in reason:
         raise ValueError("--reason must be one line of text.")
-    url = settings.witness_database_url or settings.migration_database_url or settings.database_url
+    url = settings.witness_database_url or settings.migrating_url
     anchoring = Anchoring(
         settings.witness_keys(), settings.witness_origin, reason=reason, is_diverged=is_diverged
     )

@@ -105,8 +105,7 @@ def redact(table: str, key: str, reason: str) -> None:
 
     from .postgres_proving import redact as remove
 
-    settings = read(DatabaseSettings)
-    url = settings.migration_database_url or settings.database_url
+    url = read(DatabaseSettings).migrating_url
     try:
         is_removed = carry_out(remove(url.get_secret_value(), table, key, reason=reason))
     except ValueError as refused:
@@ -150,8 +149,7 @@ def end_witness_key(key: str, leaked: bool) -> None:
     from .postgres_cosigning import end_key
     from .trees.notes import InvalidNoteError, read_key
 
-    settings = read(DatabaseSettings)
-    url = settings.migration_database_url or settings.database_url
+    url = read(DatabaseSettings).migrating_url
     try:
         verifier_key = read_key(key)
     except InvalidNoteError:

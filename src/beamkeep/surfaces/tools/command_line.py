@@ -230,10 +230,15 @@ def _plural(word: str) -> str:
 # --- arguments ---
 
 
+def _one_shape(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the one schema that a value follows unless it is null; empty if there are several."""
+    shapes = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
+    return shapes[0] if len(shapes) == 1 else {}
+
+
 def _parameter(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the client needs to know of one argument."""
-    shapes = [s for s in schema.get("anyOf", [schema]) if s.get("type") != "null"]
-    shape: Mapping[str, Any] = shapes[0] if len(shapes) == 1 else {}
+    shape = _one_shape(schema)
     items: Mapping[str, Any] = shape.get("items", {})
     many = items.get("type") in {"string", "integer", "number"}
     value = items if many else shape
@@ -313,8 +318,7 @@ def _columns(row: CommandRow, schemas: ApiSchemas) -> list[str]:
     named = schemas.named_in(answer)
 
     def plain(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        shapes = [s for s in schema.get("anyOf", [schema]) if s.get("type") != "null"]
-        shape: Mapping[str, Any] = shapes[0] if len(shapes) == 1 else {}
+        shape = _one_shape(schema)
         return named[shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
 
     items = plain(answer.get("properties", {}).get("items", {}).get("items", {}))

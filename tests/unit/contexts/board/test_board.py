@@ -8,7 +8,7 @@ from tests.support.examples.assets import BEAMLINE, a_part, a_registered_asset
 from tests.support.examples.board import a_beamline_in_use
 from tests.support.examples.enclosure import a_permitted_enclosure, an_enclosure
 from tests.support.examples.run import SAMPLED, some_readings
-from tests.support.examples.trust import ENTRY, policy_for, whoever_calls
+from tests.support.examples.trust import ENTRY, policy_for, the_caller
 
 from beamkeep.contexts.board.board import MOST, AssetHasNoBoardError
 from beamkeep.contexts.federation.facility import FacilityNotFoundError
@@ -158,7 +158,7 @@ async def test_a_board_shows_who_controls_its_surface(beamline: Beamline):
     surface = await beamline.do("define_surface", here | {"unit_asset_id": beamline.asset_id})
     (free,) = (await beamline.board())["surfaces"]
     assert (free["name"], free["controlling_visit_id"], free["visit"]) == ("Console", None, None)
-    me = await whoever_calls(beamline.do)
+    me = await the_caller(beamline.do)
     policy_id = await policy_for(beamline.do, me, surface["surface_id"])
     stay = {"planned_start_at": SAMPLED, "planned_end_at": "2030-02-01T07:30:00Z", "type": "user"}
     place = {"policy_id": policy_id, "parent_surface_id": surface["surface_id"]}

@@ -11,6 +11,7 @@ import httpx2
 import structlog
 
 from beamkeep.kernel import Record
+from beamkeep.workers.leases import seconds_to_wait
 
 from .seam import (
     CompletionRequest,
@@ -139,7 +140,7 @@ def error_of(
     failure: ProviderFailure, account: ProviderAccount, provider: str
 ) -> LanguageModelError:
     """Return the error of a failed call, without texts of the provider, which may echo prompts."""
-    status, seconds = failure.status, _seconds(failure.retry_after)
+    status, seconds = failure.status, seconds_to_wait(failure.retry_after)
     code = str(failure.code or "")
     code = mask(code, account.api_key) if CODE.fullmatch(code) else ""
     answer = f"Provider {provider}: status {status} {code}".rstrip()
@@ -198,8 +199,3 @@ async def _in_time(once: Try, request: CompletionRequest, seconds: float) -> Com
 def since(started: float) -> int:
     """Return the milliseconds since a reading of the monotonic clock."""
     return round((time.monotonic() - started) * 1000)
-
-
-def _seconds(text: str | None) -> float | None:
-    """Return the seconds of a Retry-After header; a date is not read."""
-    return float(text) if text and text.isascii() and text.isdigit() and len(text) < 6 else None
