@@ -113,7 +113,9 @@ class Site:
         (folder / "pyrightconfig.json").write_text(STRICT)
         pyright = Path(sys.executable).with_name("pyright")
         python = self.venv / "bin/python"
-        return self.run(f"{pyright} --pythonpath {python} --outputjson . 2>/dev/null", folder, code=None)
+        return self.run(
+            f"{pyright} --pythonpath {python} --outputjson . 2>/dev/null", folder, code=None
+        )
 
     @contextmanager
     def serving(self, made: LocalDeployment) -> Generator[None]:
