@@ -105,20 +105,28 @@ class Parameter(NamedTuple):
 
 
 OPTIONS = (
-    Parameter("dry_run", "", "bool", "Check the command and write nothing.", "False"),
+    Parameter(
+        "dry_run", "", type="bool", help="Check the command and write nothing.", default="False"
+    ),
     Parameter(
         "note",
-        *("", "str | None", "Propose the command instead, and say this to the approver."),
+        "",
+        type="str | None",
+        help="Propose the command instead, and say this to the approver.",
         default="None",
     ),
     Parameter(
         "idempotency_key",
-        *("", "str | None", "A repeat with the same key has no further effect."),
+        "",
+        type="str | None",
+        help="A repeat with the same key has no further effect.",
         default="None",
     ),
 )
 """What every command takes."""
-IF_MATCH = Parameter("if_match", "", "int | None", "The version the object must have.", "None")
+IF_MATCH = Parameter(
+    "if_match", "", type="int | None", help="The version the object must have.", default="None"
+)
 """What every command takes that is about an object which exists."""
 
 
@@ -257,7 +265,7 @@ def _parameters(data: Data) -> Iterator[Parameter]:
     if target:
         noun = data["noun"].replace("-", " ")
         text = f"The {noun}: its name, its id or the end of its id."
-        yield Parameter("target", target, "str", text, is_first=True)
+        yield Parameter("target", target, type="str", help=text, is_first=True)
     required = data.get("required", ())
     alone = required if len(required) == 1 and not data.get("noun") else ()
     for name in sorted(fields, key=lambda each: each not in required):
@@ -277,8 +285,8 @@ def _parameter(name: str, field: Data, required: bool) -> Parameter:
     optional = "Any" if kind == "Any" else f"{kind} | None"
     help = " ".join(field.get("help", "").split())
     if required:
-        return Parameter(identifier(short), name, kind, help)
-    return Parameter(identifier(short), name, optional, help, "None")
+        return Parameter(identifier(short), name, type=kind, help=help)
+    return Parameter(identifier(short), name, type=optional, help=help, default="None")
 
 
 def _options(data: Data) -> Iterator[Parameter]:
