@@ -4,7 +4,6 @@ import { use } from "react";
 import type { Catalogue } from "./catalogue.json";
 import { useService } from "./client";
 import { isBuiltIn } from "./routes";
-import { withSite } from "./site";
 import { useRead } from "./useRead";
 
 let reading: Promise<Catalogue> | undefined;
@@ -32,7 +31,7 @@ export function useCatalogue(): Catalogue {
   const { data: me } = useRead("get_self", {});
   const site = useQuery({
     queryKey: ["catalogue of the site"],
-    queryFn: ({ signal }) => withSite(built, service, signal),
+    queryFn: async ({ signal }) => (await import("./site")).withSite(built, service, signal),
     enabled: me !== undefined && ![...me.permitted_commands, ...me.proposable_commands].every(isBuiltIn),
     gcTime: Infinity,
   });
