@@ -11,9 +11,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 
-from docs.client_methods import client_modules
 from docs.house_picture import house_picture
-from docs.synchronous import synchronous_modules
 from msgspec.structs import fields
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
@@ -40,8 +38,10 @@ from beamkeep.kernel import (
 from beamkeep.parts.settings import CoreSettings
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
+from beamkeep.surfaces.tools.client_methods import client_modules
 from beamkeep.surfaces.tools.command_line import as_file, catalogue_rows
 from beamkeep.surfaces.tools.finding import operation_index, text_of
+from beamkeep.surfaces.tools.synchronous import synchronous_modules
 from beamkeep_client.shared.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
 ROOT = Path(__file__).parent.parent

@@ -222,7 +222,7 @@ SLICES = (
     ),
     console("screens", 120, "board", "runs", "procedures", "decisions", "handover", "access"),
     console("shown", 100, "shown"),
-    console("palette", 120, "palette"),
+    console("palette", 135, "palette", "site"),
     console("day", 120, "day"),
     console("truth", 90, "truth", "offline"),
     console("looks", 225, "axe", "pictures", "budgets", "wheel"),

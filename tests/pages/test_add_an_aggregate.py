@@ -1,11 +1,11 @@
 """The page that adds an aggregate, followed word for word from wheels, and an upgrade after it."""
 
+import json
 import os
-import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from docs.run_readme import clean_copy
 from tests.support.examples.assets import an_asset
+from tests.support.loan_desk import BLOCK, PAGE, files
 
 from beamkeep.testing.calling import Mcp, Rest
 from beamkeep.testing.cluster import Cluster
@@ -24,11 +25,28 @@ from beamkeep.testing.waiting import until
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/how-to/add-an-aggregate.md").read_text()
-BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-NAMED = re.compile(r"(?:#|--) (src/\S+|tests/\S+)\n")
 WRONG = "lend_tool: its rule raises ToolCannotLendError, which it does not declare."
 LATER = "0099_a_later_release.sql"
+STRICT = '{"typeCheckingMode": "strict"}'
+CORRECT = "asset=sys.argv[1]"
+MISSPELLED = "assets=sys.argv[1]"
+ASYNCHRONOUS = """
+import asyncio
+
+from beamkeep_client import AsyncBeamkeep
+from loan_desk.client import AsyncLoanDesk
+
+
+async def main() -> None:
+    async with AsyncBeamkeep() as bk:
+        tools = AsyncLoanDesk(bk).tools
+        planned = await tools.register(name="Caliper", dry_run=True)
+        print([each["event_type"] for each in planned.events])
+        print(sorted([tool.name async for tool in tools.list()]))
+
+
+asyncio.run(main())
+"""
 
 
 type Step = tuple[str, list[str]]
@@ -46,12 +64,6 @@ def commands(start: str, end: str) -> list[Step]:
             else:
                 found[-1][1].append(line)
     return found
-
-
-def files() -> dict[str, str]:
-    """The files that the page shows."""
-    texts = [text for kind, text in BLOCK.findall(PAGE) if kind in {"python", "sql"}]
-    return {found[1]: text[found.end() :] for text in texts if (found := NAMED.match(text))}
 
 
 class Site:
@@ -95,6 +107,15 @@ class Site:
             said = self.run(command, folder)
             assert [line for line in shown if line not in said] == [], said
         return folder
+
+    def type_check(self, folder: Path) -> str:
+        """Return what pyright says of the programs in a folder, in the strict mode."""
+        (folder / "pyrightconfig.json").write_text(STRICT)
+        pyright = Path(sys.executable).with_name("pyright")
+        python = self.venv / "bin/python"
+        return self.run(
+            f"{pyright} --pythonpath {python} --outputjson . 2>/dev/null", folder, code=None
+        )
 
     @contextmanager
     def serving(self, made: LocalDeployment) -> Generator[None]:
@@ -164,9 +185,15 @@ async def test_the_page_adds_a_loan_desk_that_survives_an_upgrade(
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_text(text)
     site.follow(package, commands("Test it", "Install it"))
-    install = commands("Install it", "When a declaration is wrong")
+    install = commands("Install it", "Call it from Python")
     first_call = next(n for n, (command, _) in enumerate(install) if command.startswith("TOOL="))
     site.follow(package, install[:first_call])
+
+    imported = "import sys, loan_desk.client; print([*sys.modules].count('beamkeep'))"
+    assert site.run(f'python -c "{imported}"', tmp_path) == "0\n"
+    assert problems(site.type_check(programs(tmp_path))) == []
+    wrong = programs(tmp_path, lambda text: text.replace(CORRECT, MISSPELLED))
+    assert [rule for rule in problems(site.type_check(wrong)) if "assets" in rule] != []
 
     async with httpx2.AsyncClient(base_url=made.url, timeout=60) as http:
         admin = As(Rest(http), made.admin)
@@ -179,6 +206,12 @@ async def test_the_page_adds_a_loan_desk_that_survives_an_upgrade(
             (tool,) = (await http.get("/tools", headers=bearer(made))).json()["items"]
             (loan,) = await loans(made, http, tool["tool_id"])
             assert (tool["status"], loan["asset_id"]) == ("OnShelf", asset_id)
+            calls = commands("Call it from Python", "When a declaration is wrong")
+            folder = programs(tmp_path)
+            site.follow(folder, [(f"ASSET={asset_id}; {call}", shown) for call, shown in calls])
+            said = site.run("python asynchronous.py", folder)
+            assert said.splitlines()[0] == "['ToolRegistered']"
+            assert "Torque wrench" in said
             lend = {"tool_id": tool["tool_id"], "asset_id": asset_id}
             assert (await Mcp(http).send(made.admin, "lend_tool", lend)).ok
             described = (await http.get("/openapi.json")).json()
@@ -217,6 +250,20 @@ async def test_the_page_adds_a_loan_desk_that_survives_an_upgrade(
             assert [event["event_type"] for event in history] == [
                 *("ToolRegistered", "ToolLent", "ToolReturned", "ToolLent", "ToolReturned")
             ]
+
+
+def programs(folder: Path, change: Callable[[str], str] = str) -> Path:
+    """The program of the page and an asynchronous one, in a new folder."""
+    made = folder / os.urandom(4).hex()
+    made.mkdir()
+    (made / "lend.py").write_text(change(files()["lend.py"]))
+    (made / "asynchronous.py").write_text(ASYNCHRONOUS)
+    return made
+
+
+def problems(checked: str) -> list[str]:
+    """What pyright found wrong."""
+    return [each["message"] for each in json.loads(checked)["generalDiagnostics"]]
 
 
 def bearer(made: LocalDeployment) -> dict[str, str]:

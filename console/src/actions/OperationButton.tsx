@@ -1,6 +1,6 @@
 /** A button for a command: it opens a popover or a sheet, and nothing is written before a dry run. */
 import { Suspense, useCallback, useState, type ComponentProps, type ReactNode } from "react";
-import routes from "../api/routes.json";
+import { routes } from "../api/routes";
 import { useCatalogue } from "../api/useCatalogue";
 import { useMay } from "../auth";
 import { operationOn, operationTitle, operationVerb } from "../text";

@@ -1,7 +1,7 @@
 /** What a refusal asks for before the same command may continue. */
 import type { CommandName } from "../api/names";
 import type { Fact } from "../api/problems";
-import routes from "../api/routes.json";
+import { routes } from "../api/routes";
 import { kindOfField } from "../text/fields";
 
 /** A field of the refused command that lets it continue. */

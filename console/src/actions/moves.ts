@@ -1,6 +1,6 @@
 /** What the catalogue says about the states that commands lead from and to. */
 import type { CommandName, StreamType } from "../api/names";
-import routes from "../api/routes.json";
+import { routes } from "../api/routes";
 
 /** Return whether a command ends something for good. */
 export function isFinal(operation: CommandName): boolean {

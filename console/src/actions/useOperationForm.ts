@@ -6,10 +6,11 @@ import type { Problem } from "../api/problems";
 import { useCatalogue } from "../api/useCatalogue";
 import { useMay } from "../auth";
 import { affectedBy } from "../api/invalidation";
-import { abnormalFacts, ENDINGS, fieldLabel, operationOn, operationTitle } from "../text";
+import { abnormalFacts, ENDINGS, fieldLabel, operationOn, operationTitle, type Ending } from "../text";
 import { unasked, type DomainSchema, type Values } from "../ui";
 import { announce } from "../view";
 import { ASKED, despite } from "./asking";
+import { isFinal } from "./moves";
 import { useDeclared } from "./useDeclared";
 import { usePick } from "./usePick";
 
@@ -17,6 +18,8 @@ const DRY_RUN_MS = 250;
 const NOTHING: Values = {};
 const IDLE: ActionState = { phase: "idle" };
 const NO_ERRORS: Record<string, string> = {};
+/** What a command of a site says that ends something. */
+const OF_A_SITE: Ending = { does: "The object ends here.", isForGood: true };
 
 export interface OperationFormProps {
   operation: CommandName;
@@ -64,7 +67,7 @@ export function useOperationForm({ operation, about = NOTHING, initial = NOTHING
   const isProposal = offer.verdict === "proposable" || (state.phase === "accepted" && state.dryRun.would_propose === true);
   const missing = required.filter((field) => values[field] === undefined || values[field] === "");
   const isComplete = missing.length === 0;
-  const ending = isTerminal === false ? undefined : ENDINGS[operation];
+  const ending = isTerminal === false ? undefined : (ENDINGS[operation] ?? (isFinal(operation) ? OF_A_SITE : undefined));
   const isLast = isTerminal ?? ending !== undefined;
   const title = name ? operationOn(operation, name) : operationTitle(operation);
 

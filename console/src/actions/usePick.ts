@@ -2,17 +2,15 @@
 import { useCallback } from "react";
 import { useService } from "../api/client";
 import type { QueryName } from "../api/names";
-import routes from "../api/routes.json";
+import { routes } from "../api/routes";
 import type { Found, Pick } from "../ui";
 
 const UUID = /^[0-9a-f]{8}-/;
 
-/** The list of each kind of object: `list_plans` of plans. */
-const LISTS = new Map(
-  Object.entries(routes)
-    .filter(([name, route]) => name.startsWith("list_") && /^\/[\w-]+$/.test(route.path))
-    .map(([name, route]) => [route.aggregate as string, name as QueryName]),
-);
+/** Return the list of the objects of a kind: `list_plans` of plans. */
+function listOf(kind: string): QueryName | undefined {
+  return (Object.keys(routes) as QueryName[]).findLast((name) => name.startsWith("list_") && routes[name].aggregate === kind && /^\/[\w-]+$/.test(routes[name].path));
+}
 
 /** Return a function that finds objects of a kind by their name, or the object of an id. */
 export function usePick(): Pick {
@@ -21,7 +19,7 @@ export function usePick(): Pick {
     async (kind: string, text: string): Promise<readonly Found[]> => {
       const q = text.trim();
       if (UUID.test(q)) return (await service.read("resolve_names", { id: [q] })).answer.items;
-      const list = LISTS.get(kind);
+      const list = listOf(kind);
       // Names of people are not searchable; their list has them.
       if (q && (kind !== "Actor" || !list)) return (await service.read("search", { q, limit: 20, ...(kind && { kind: [kind] }) })).answer.items;
       if (!list) return [];

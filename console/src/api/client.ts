@@ -1,9 +1,10 @@
 /** One way to call the service: by the name of an operation. */
 import { createContext, useContext } from "react";
 import type { ServiceClock } from "../time/clock";
+import type { OpenApiDocument } from "./describing";
 import type { CommandName, OperationName, QueryName } from "./names";
 import { problemOf, unanswered } from "./problems";
-import routes from "./routes.json";
+import { routes } from "./routes";
 import type { Answer, Arguments, DryRunAnswer, Parameters } from "./types";
 
 const IN_FLIGHT = 4;
@@ -133,6 +134,11 @@ export class ServiceClient {
     const isProposed = response.status === 202 && typeof answer.proposal_id === "string";
     const proposalId = isProposed ? String(answer.proposal_id) : undefined;
     return { answer, proposalId, etag: response.headers.get("ETag") ?? undefined, positionToken };
+  }
+
+  /** Return the OpenAPI document of the service. */
+  async document(signal: AbortSignal): Promise<OpenApiDocument> {
+    return (await (await this.fetch("/openapi.json", { signal })).json()) as OpenApiDocument;
   }
 
   private command(operation: CommandName, values: Values, query: string, headers: Headers, signal?: AbortSignal): Promise<Response> {

@@ -5,4 +5,4 @@ export { namesIn, useAllPages, useRead, useReads, type Read } from "./useRead";
 export { useAction, type Action, type ActionState } from "./useAction";
 export type { Answer, Arguments, DryRunAnswer, FeedEvent, NamedObject, Names, Parameters, PlannedEvent, RecordedEvent, Shape } from "./types";
 export type { Move, Route } from "./routes.json";
-export { default as routes } from "./routes.json";
+export { routes } from "./routes";

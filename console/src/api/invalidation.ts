@@ -1,15 +1,25 @@
 /** Which reads an event makes outdated, from what each read declares that it is composed of. */
 import type { QueryName, RowTable, StreamType } from "./names";
-import routes from "./routes.json";
-
-type Read = { method: string; path: string; aggregate: string; composed_of?: string[] };
-const reads = Object.entries<Read>(routes).filter(([, route]) => route.method === "GET");
+import { routes } from "./routes";
+import type { Route } from "./routes.json";
 
 /** The reads that an event of a stream makes outdated: those of its aggregate, and those composed of it. */
 const READS = new Map<string, Set<string>>();
-for (const [name, route] of reads) {
-  for (const stream of [route.aggregate, ...(route.composed_of ?? [])]) READS.set(stream, (READS.get(stream) ?? new Set()).add(name));
+/** `get_run`, `get_run_history` and `list_runs` of runs: no other read of runs has these paths. */
+const OWN = new Map<string, Set<string>>();
+
+/** Learn what makes the reads among some operations outdated. */
+export function learnReads(operations: Record<string, Route>): void {
+  const reads = Object.entries(operations).filter(([, { method }]) => method === "GET");
+  for (const [name, { path, aggregate, composed_of = [] }] of reads) {
+    for (const stream of [aggregate, ...composed_of]) READS.set(stream, (READS.get(stream) ?? new Set()).add(name));
+    if (!path.endsWith("/history")) continue;
+    const one = path.replace(/\/history$/, "");
+    const paths = [path, one, one.replace(/\/\{\w+\}$/, "")];
+    OWN.set(aggregate, new Set(reads.filter(([, route]) => paths.includes(route.path)).map(([other]) => other)));
+  }
 }
+learnReads(routes);
 
 /**
  * What rows added to an object make outdated. Observations leave the board out: it is the most expensive read, and
@@ -28,15 +38,6 @@ export const ROWS: Record<RowTable, readonly QueryName[]> = {
   run_logbook_entry: ["list_run_logbook_entries", "get_shift_handover"],
   run_observation: ["list_run_observations", "get_run_observation_summary", "get_run_series"],
 };
-
-/** `get_run`, `get_run_history` and `list_runs` of runs: no other read of runs has these paths. */
-const OWN = new Map<StreamType, Set<string>>();
-for (const [, { path, aggregate }] of reads) {
-  if (!path.endsWith("/history")) continue;
-  const one = path.replace(/\/history$/, "");
-  const paths = [path, one, one.replace(/\/\{\w+\}$/, "")];
-  OWN.set(aggregate as StreamType, new Set(reads.filter(([, route]) => paths.includes(route.path)).map(([name]) => name)));
-}
 
 /** Return the reads that an event of a stream makes outdated. */
 export function affectedBy(stream: StreamType): Set<string> {

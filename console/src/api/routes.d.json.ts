@@ -24,6 +24,8 @@ export interface Route {
   /** Whether it ends or discards something for good, or removes access. */
   destructive?: true;
   moves?: Move[];
+  /** The aggregates whose events make an answer outdated, in addition to its own. */
+  composed_of?: string[];
 }
 
 declare const routes: Record<OperationName, Route>;

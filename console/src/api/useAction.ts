@@ -5,7 +5,7 @@ import { affectedByCommand } from "./invalidation";
 import { newKey, useService, type SendOptions, type Sent } from "./client";
 import type { CommandName } from "./names";
 import { Problem } from "./problems";
-import routes from "./routes.json";
+import { routes } from "./routes";
 import type { Arguments, DryRunAnswer } from "./types";
 
 /** How far an action is. */

@@ -4,7 +4,7 @@ import { useAsOf } from "../time/asOf";
 import { useService, type Reading, type ServiceClient } from "./client";
 import type { QueryName } from "./names";
 import { Problem } from "./problems";
-import routes from "./routes.json";
+import { routes } from "./routes";
 import type { Answer, Names, Parameters } from "./types";
 
 /** A read and its state. */

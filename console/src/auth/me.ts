@@ -1,7 +1,7 @@
 /** Who is signed in, and what this person may do. */
 import { createContext, useCallback, useContext, useSyncExternalStore } from "react";
 import type { OperationName } from "../api/names";
-import routes from "../api/routes.json";
+import { routes } from "../api/routes";
 import type { Answer } from "../api/types";
 import { useRead, type Read } from "../api/useRead";
 import { useAsOf } from "../time/asOf";

@@ -1,5 +1,5 @@
 /** Titles of operations: imperative, for buttons and the palette. The service declares them. */
-import routes from "../api/routes.json";
+import { routes } from "../api/routes";
 import type { OperationName } from "../api/names";
 
 const sentence = (name: string): string => {

@@ -11,6 +11,8 @@ SKELETON = files(__package__) / "skeleton"
 FILES = {
     "pyproject.toml.txt": "pyproject.toml",
     "__init__.py.txt": "src/{context}/__init__.py",
+    "context.py.txt": "src/{context}/context.py",
+    "py.typed.txt": "src/{context}/py.typed",
     "aggregate.py.txt": "src/{context}/{noun}.py",
     "test_aggregate.py.txt": "tests/test_{noun}.py",
 }

@@ -287,21 +287,27 @@ def new_context(context: str, aggregate: str) -> None:
 @click.command("describe-context")
 @click.argument("context")
 def describe_context(context: str) -> None:
-    """Write the catalogue.json of an installed CONTEXT, from which the command line has its verbs.
+    """Write what clients read of an installed CONTEXT.
 
-    Run it in the folder of the package after each change of a declaration.
+    The command line has its verbs from catalogue.json, and the Python client its methods from
+    client.py. Run it in the folder of the package after each change of a declaration.
     """
     from pathlib import Path
 
     from beamkeep.contexts.catalogue import SITE
+    from beamkeep.surfaces.tools.client_methods import client_of_context
     from beamkeep.surfaces.tools.command_line import as_file, rows_of_context
 
     folder = Path("src", context)
     if context not in SITE or not folder.is_dir():
         raise click.UsageError(f"Install the context {context}, and run this next to {folder}.")
-    file = folder / "catalogue.json"
-    file.write_text(as_file(rows_of_context(context)))
-    click.echo(file)
+    written = {
+        "catalogue.json": as_file(rows_of_context(context)),
+        "client.py": client_of_context(context),
+    }
+    for name, text in written.items():
+        (folder / name).write_text(text)
+        click.echo(folder / name)
 
 
 SWITCH_SECONDS = 0.001

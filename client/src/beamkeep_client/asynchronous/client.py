@@ -35,6 +35,11 @@ class AsyncBeamkeep(AsyncNouns):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.url!r})"
 
+    @property
+    def calls(self) -> AsyncCalls:
+        """The calls of this client, for the methods of a context of a site."""
+        return self._calls
+
     async def __aenter__(self) -> Self:
         return self
 

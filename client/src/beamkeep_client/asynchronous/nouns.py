@@ -1,6 +1,6 @@
 """The nouns of the client, with a method for each verb.
 
-Written by docs/client_methods.py from the declarations; `make reference` writes it again.
+Written from the declarations; `make reference` writes it again.
 """
 
 from __future__ import annotations

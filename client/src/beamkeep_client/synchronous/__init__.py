@@ -1,2 +1,2 @@
-# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.
+# Written from `asynchronous`; `make reference` writes it again.
 """Everything that calls the service. `make reference` writes `synchronous` from it."""

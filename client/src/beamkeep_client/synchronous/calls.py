@@ -1,4 +1,4 @@
-# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.
+# Written from `asynchronous`; `make reference` writes it again.
 """Calls of operations and questions, with typed answers."""
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.
+# Written from `asynchronous`; `make reference` writes it again.
 """The Python client: nouns are attributes, their verbs are methods."""
 
 from typing import TYPE_CHECKING, Self
@@ -35,6 +35,11 @@ class Beamkeep(Nouns):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.url!r})"
+
+    @property
+    def calls(self) -> Calls:
+        """The calls of this client, for the methods of a context of a site."""
+        return self._calls
 
     def __enter__(self) -> Self:
         return self

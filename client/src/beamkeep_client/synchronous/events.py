@@ -1,4 +1,4 @@
-# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.
+# Written from `asynchronous`; `make reference` writes it again.
 """The events of the service as they happen."""
 
 import json

@@ -1,4 +1,4 @@
-# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.
+# Written from `asynchronous`; `make reference` writes it again.
 """The HTTP client of one service."""
 
 from time import sleep

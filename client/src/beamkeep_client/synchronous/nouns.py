@@ -1,7 +1,7 @@
-# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.
+# Written from `asynchronous`; `make reference` writes it again.
 """The nouns of the client, with a method for each verb.
 
-Written by docs/client_methods.py from the declarations; `make reference` writes it again.
+Written from the declarations; `make reference` writes it again.
 """
 
 from __future__ import annotations

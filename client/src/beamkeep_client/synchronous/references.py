@@ -1,4 +1,4 @@
-# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.
+# Written from `asynchronous`; `make reference` writes it again.
 """Finding the objects that references mean."""
 
 from collections.abc import Mapping, Sequence

@@ -32,7 +32,7 @@ export function QueryForm({ operation, initial }: { operation: QueryName; initia
         <ActionButton look="main" press={ask} reason={missing.length > 0 ? `Missing: ${missing.map(fieldLabel).join(", ")}` : undefined}>
           Read
         </ActionButton>
-        <CopyButton text={lineOf(commandLine, values)}>Copy command line</CopyButton>
+        {commandLine && <CopyButton text={lineOf(commandLine, values)}>Copy command line</CopyButton>}
         {answer && <CopyButton text={JSON.stringify(answer, null, 2)}>Copy JSON</CopyButton>}
       </div>
       {read.problem && <Failure problem={read.problem} what={operation} operation={operation} again={read.again} />}

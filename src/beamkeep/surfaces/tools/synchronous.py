@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-NOTE = "# Written by docs/synchronous.py from `asynchronous`; `make reference` writes it again.\n"
+NOTE = "# Written from `asynchronous`; `make reference` writes it again.\n"
 WORDS = (
     (r"\basync (?=def |with |for )", ""),
     (r"\bawait ", ""),
@@ -22,7 +22,7 @@ def synchronous(text: str) -> str:
     """Return the synchronous form of asynchronous code."""
     for pattern, word in WORDS:
         text = re.sub(pattern, word, text)
-    return NOTE + text
+    return text
 
 
 def synchronous_modules(package: Path, written: Mapping[str, str]) -> dict[str, str]:
@@ -30,5 +30,6 @@ def synchronous_modules(package: Path, written: Mapping[str, str]) -> dict[str, 
     texts = {file.name: file.read_text() for file in (package / "asynchronous").glob("*.py")}
     new = {Path(name).name: text for name, text in written.items() if "asynchronous/" in name}
     return {
-        f"synchronous/{name}": synchronous(text) for name, text in sorted((texts | new).items())
+        f"synchronous/{name}": NOTE + synchronous(text)
+        for name, text in sorted((texts | new).items())
     }

@@ -1,6 +1,7 @@
 """The nouns of the Python client with a method for each verb, and the classes of their answers."""
 
 import keyword
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -8,12 +9,13 @@ from typing import Any, NamedTuple
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.surfaces.shapes import ApiSchemas, SchemaObject
-from beamkeep.surfaces.tools.command_line import CommandRow, catalogue_rows
+from beamkeep.surfaces.tools.command_line import CommandRow, catalogue_rows, rows_of_context
+from beamkeep.surfaces.tools.synchronous import synchronous
 from beamkeep_client.shared.words import NOUNS
 
 type Data = Mapping[str, Any]
 
-NOTE = "Written by docs/client_methods.py from the declarations; `make reference` writes it again."
+NOTE = "Written from the declarations; `make reference` writes it again."
 ANSWERS = f'''\
 """The classes of answers.
 
@@ -53,6 +55,27 @@ class AsyncVerbs:
         verbs = (name for name in vars(type(self)) if not name.startswith("_"))
         return f"<{{type(self).__name__}}: {{', '.join(verbs)}}>"
 '''
+OF_A_SITE = '''\
+"""The methods of the Python client for the context {context}.
+
+Written by `beamkeep describe-context {context}`, which writes it again.
+"""
+
+from __future__ import annotations
+
+'''
+IMPORTS = {
+    "collections.abc": ("Sequence",),
+    "datetime": ("datetime",),
+    "typing": ("Any", "Literal"),
+    "beamkeep_client": ("AsyncBeamkeep", "Beamkeep"),
+    "beamkeep_client.answers": ("Answer", "Changed", "Time"),
+    "beamkeep_client.asynchronous.calls": ("AsyncPages",),
+    "beamkeep_client.asynchronous.nouns": ("AsyncVerbs",),
+    "beamkeep_client.synchronous.calls": ("Pages",),
+    "beamkeep_client.synchronous.nouns": ("Verbs",),
+}
+"""What the methods for a context may need."""
 WIDTH = 96
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 NAMED = {"list_events": "Event", "search": "Hit"}
@@ -82,50 +105,104 @@ class Parameter(NamedTuple):
 
 
 OPTIONS = (
-    Parameter("dry_run", "", "bool", "Check the command and write nothing.", "False"),
+    Parameter(
+        "dry_run", "", type="bool", help="Check the command and write nothing.", default="False"
+    ),
     Parameter(
         "note",
-        *("", "str | None", "Propose the command instead, and say this to the approver."),
+        "",
+        type="str | None",
+        help="Propose the command instead, and say this to the approver.",
         default="None",
     ),
     Parameter(
         "idempotency_key",
-        *("", "str | None", "A repeat with the same key has no further effect."),
+        "",
+        type="str | None",
+        help="A repeat with the same key has no further effect.",
         default="None",
     ),
 )
 """What every command takes."""
-IF_MATCH = Parameter("if_match", "", "int | None", "The version the object must have.", "None")
+IF_MATCH = Parameter(
+    "if_match", "", type="int | None", help="The version the object must have.", default="None"
+)
 """What every command takes that is about an object which exists."""
 
 
 def client_modules() -> dict[str, str]:
     """Return the generated modules of the client by name."""
-    schemas, rows = ApiSchemas(CATALOGUE), catalogue_rows()
-    kinds = {data["name"]: _kind(CATALOGUE.named[data["name"]], data, schemas) for data in rows}
-    classes = [line for _, lines in kinds.values() for line in lines]
-    nouns: dict[str, list[Data]] = {}
-    for data in rows:
-        nouns.setdefault(data.get("noun", ""), []).append(data)
+    rows = catalogue_rows()
+    kinds, classes = _kinds(rows, "answers.")
+    nouns = _by_noun(rows)
     top = nouns.pop("")
-    named = {name: kind for name, (kind, _) in kinds.items()}
-    methods = [line for noun, several in nouns.items() for line in _noun(noun, several, named)]
-    methods += [*_events(top, named), *_client(nouns, top, named)]
+    methods = [line for noun, several in nouns.items() for line in _noun(noun, several, kinds)]
+    methods += [*_events(top, kinds), *_client(nouns, top, kinds)]
     return {
         "typed_answers.py": "\n".join([ANSWERS, *classes]) + "\n",
         "asynchronous/nouns.py": "\n".join([METHODS, *methods]) + "\n",
     }
 
 
+def client_of_context(context: str) -> str:
+    """Return the module with the methods for a context of a site."""
+    rows = rows_of_context(context)
+    kinds, classes = _kinds(rows)
+    nouns = _by_noun(rows)
+    methods = [line for noun, several in nouns.items() for line in _noun(noun, several, kinds)]
+    text = "\n".join([*methods, *_context(context, nouns)])
+    text = "\n".join([*classes, text, synchronous(text)]) + "\n"
+    return "\n".join([OF_A_SITE.format(context=context) + _imports(text), text])
+
+
+def _kinds(rows: Sequence[Data], module: str = "") -> tuple[dict[str, str], list[str]]:
+    """Return the class of each answer, as the methods name it, and the lines of all classes."""
+    schemas = ApiSchemas(CATALOGUE)
+    found = {data["name"]: _kind(CATALOGUE.named[data["name"]], data, schemas) for data in rows}
+    kinds = {
+        name: kind if kind == "Changed" else f"{module}{kind}" for name, (kind, _) in found.items()
+    }
+    return kinds, [line for _, lines in found.values() for line in lines]
+
+
+def _by_noun(rows: Iterable[Data]) -> dict[str, list[Data]]:
+    nouns: dict[str, list[Data]] = {}
+    for data in rows:
+        nouns.setdefault(data.get("noun", ""), []).append(data)
+    return nouns
+
+
+def _imports(text: str) -> str:
+    """Return the imports of the names that a text has."""
+    lines = list[str]()
+    for module, names in IMPORTS.items():
+        if used := [name for name in names if re.search(rf"\b{name}\b", text)]:
+            lines.append(f"from {module} import {', '.join(used)}\n")
+    return "".join(lines)
+
+
 # --- methods ---
 
 
 def _noun(noun: str, several: Iterable[Data], kinds: Mapping[str, str]) -> Iterator[str]:
-    yield from (f"\nclass Async{_class(noun)}Verbs(AsyncVerbs):", f'    """{NOUNS[noun]}"""')
+    yield from (f"\nclass Async{_class(noun)}Verbs(AsyncVerbs):", f'    """{_meaning(noun)}"""')
     for data in several:
         yield from _method(data, kinds)
         if short := data.get("short"):
             yield f"\n    {_identifier(short)} = {_identifier(data['verb'])}"
+
+
+def _meaning(noun: str) -> str:
+    return NOUNS.get(noun, f"The verbs of the noun {noun}.")
+
+
+def _context(context: str, nouns: Iterable[str]) -> Iterator[str]:
+    """Yield the class that adds the nouns of a context to a client."""
+    yield f"\nclass Async{_class(context.replace('_', '-'))}:"
+    yield f'    """The nouns of the context {context}, for a client."""\n'
+    yield "    def __init__(self, client: AsyncBeamkeep) -> None:"
+    for noun in nouns:
+        yield f"        self.{_plural(noun)} = Async{_class(noun)}Verbs(client.calls)"
 
 
 def _events(top: Iterable[Data], kinds: Mapping[str, str]) -> Iterator[str]:
@@ -136,7 +213,7 @@ def _events(top: Iterable[Data], kinds: Mapping[str, str]) -> Iterator[str]:
         for each in _parameters(data)
     ]
     streamed = [each for each in parameters if each.argument not in OF_THE_PAST]
-    kind, given = f"answers.{kinds[data['name']]}", _given(streamed)
+    kind, given = kinds[data["name"]], _given(streamed)
     yield from ("\nclass AsyncEvents(AsyncVerbs):", '    """The events of the service."""')
     yield from _signature("list", parameters, f"AsyncPages[{kind}]")
     yield from _docstring(data["doc"], parameters)
@@ -163,7 +240,6 @@ def _client(nouns: Iterable[str], top: Iterable[Data], kinds: Mapping[str, str])
 
 def _method(data: Data, kinds: Mapping[str, str]) -> Iterator[str]:
     name, kind = data["name"], kinds[data["name"]]
-    kind = kind if kind == "Changed" else f"answers.{kind}"
     parameters, options = [*_parameters(data)], [*_options(data)]
     given = [f'"{name}"', kind, *_given(parameters)]
     both, verb = [*parameters, *options], _identifier(data["verb"])
@@ -189,7 +265,7 @@ def _parameters(data: Data) -> Iterator[Parameter]:
     if target:
         noun = data["noun"].replace("-", " ")
         text = f"The {noun}: its name, its id or the end of its id."
-        yield Parameter("target", target, "str", text, is_first=True)
+        yield Parameter("target", target, type="str", help=text, is_first=True)
     required = data.get("required", ())
     alone = required if len(required) == 1 and not data.get("noun") else ()
     for name in sorted(fields, key=lambda each: each not in required):
@@ -209,8 +285,8 @@ def _parameter(name: str, field: Data, required: bool) -> Parameter:
     optional = "Any" if kind == "Any" else f"{kind} | None"
     help = " ".join(field.get("help", "").split())
     if required:
-        return Parameter(identifier(short), name, kind, help)
-    return Parameter(identifier(short), name, optional, help, "None")
+        return Parameter(identifier(short), name, type=kind, help=help)
+    return Parameter(identifier(short), name, type=optional, help=help, default="None")
 
 
 def _options(data: Data) -> Iterator[Parameter]:
