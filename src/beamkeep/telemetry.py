@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import Token
+from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from math import nan
 from types import TracebackType
@@ -27,7 +27,7 @@ from prometheus_client import (
     generate_latest,
     start_http_server,
 )
-from structlog.contextvars import bind_contextvars, merge_contextvars, reset_contextvars
+from structlog.contextvars import bind_contextvars
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -35,6 +35,12 @@ EXPOSED_FOR = 1.0
 """Seconds for which one exposition of the metrics is reused."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 MODEL_BUCKETS = (0.5, 1, 2.5, 5, 10, 20, 40, 80, 120, 270)
+
+# The variables behind `bind_contextvars`: to find them by name for each line costs more than to
+# write it. The ellipsis stands for no value.
+_BOUND = bind_contextvars(correlation_id=..., principal_id=...)
+CORRELATION_ID: ContextVar[Any] = _BOUND["correlation_id"].var
+PRINCIPAL_ID: ContextVar[Any] = _BOUND["principal_id"].var
 
 
 class Telemetry:
@@ -346,7 +352,7 @@ class CallRecord:
             self._metrics.seconds.observe(seconds)
             ms = round(seconds * 1000, 2)
             self._metrics.log.info("call", status=self.status, outcome=self.outcome, ms=ms)
-        reset_contextvars(**self._outer)
+        _reset(self._outer)
 
 
 @contextmanager
@@ -356,12 +362,20 @@ def attributed(correlation_id: UUID) -> Generator[None]:
     try:
         yield
     finally:
-        reset_contextvars(**outer)
+        _reset(outer)
 
 
-def _attribute(correlation_id: UUID) -> Mapping[str, Token[Any]]:
-    # The ellipsis removes the principal of the call before in the same task.
-    return bind_contextvars(correlation_id=correlation_id, principal_id=...)
+type _Outer = tuple[Token[Any], Token[Any]]
+
+
+def _attribute(correlation_id: UUID) -> _Outer:
+    # The principal of the call before in the same task is removed.
+    return CORRELATION_ID.set(correlation_id), PRINCIPAL_ID.set(...)
+
+
+def _reset(outer: _Outer) -> None:
+    CORRELATION_ID.reset(outer[0])
+    PRINCIPAL_ID.reset(outer[1])
 
 
 def configure_logging(json: bool, level: str) -> None:
@@ -369,16 +383,24 @@ def configure_logging(json: bool, level: str) -> None:
     to_json = msgspec.json.Encoder(enc_hook=repr).encode
     # The default formatter prints local variables, and with them arguments of callers.
     render = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    lines: list[structlog.typing.Processor] = [render]
-    if json:
-        lines = [structlog.processors.format_exc_info, lambda _, __, line: to_json(line)]
+
+    def write(
+        logger: object, method: str, line: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict | bytes:
+        # One processor: a list of them costs more than what they do.
+        if (correlation_id := CORRELATION_ID.get()) is not ...:
+            line.setdefault("correlation_id", correlation_id)
+        if (principal_id := PRINCIPAL_ID.get()) is not ...:
+            line.setdefault("principal_id", principal_id)
+        line["level"], line["timestamp"] = method, datetime.now(UTC)
+        if not json:
+            return render(logger, method, line)
+        if "exc_info" in line:
+            line = structlog.processors.format_exc_info(logger, method, line)
+        return to_json(line)
+
     structlog.configure(
-        processors=[
-            merge_contextvars,
-            structlog.processors.add_log_level,
-            _add_timestamp,
-            *lines,
-        ],
+        processors=[write],
         wrapper_class=structlog.make_filtering_bound_logger(
             logging.getLevelNamesMapping()[level.upper()]
         ),
@@ -406,10 +428,3 @@ class _LibraryLogs(logging.Handler):
         self._log.log(
             record.levelno, text, logger=record.name, **({"exc_info": error} if error else {})
         )
-
-
-def _add_timestamp(
-    _: object, method: str, line: structlog.typing.EventDict
-) -> structlog.typing.EventDict:
-    line["timestamp"] = datetime.now(UTC)
-    return line

@@ -41,6 +41,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 STATUS_LINES = {
     status.value: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
 }
+CONNECTION = b"connection"
 WITHOUT_BODY = frozenset({204, 304})
 DISCONNECT: Message = {"type": "http.disconnect"}
 
@@ -144,7 +145,6 @@ class HttpConnection(asyncio.Protocol):
         """Note the beginning of a head."""
         self._in_head, self._head_bytes = True, 0
         self._url, self._headers = b"", list[tuple[bytes, bytes]]()
-        self._expects_continue = False
 
     def on_url(self, url: bytes) -> None:
         """Note a part of the address."""
@@ -153,10 +153,7 @@ class HttpConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Note a header of the head. Those after a body in chunks are ignored."""
         if self._in_head:
-            name = name.lower()
-            self._headers.append((name, value))
-            if name == b"expect" and value.lower() == b"100-continue":
-                self._expects_continue = True
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Have the request answered after those before it."""
@@ -177,8 +174,12 @@ class HttpConnection(asyncio.Protocol):
             "server": self._local,
         }
         keeps_alive = version == "1.1" and self._parser.should_keep_alive()
+        expected = dict(self._headers).get(b"expect", b"")
         self._parsed = _Exchange(
-            self, scope, keeps_alive=keeps_alive, expects_continue=self._expects_continue
+            self,
+            scope,
+            keeps_alive=keeps_alive,
+            expects_continue=expected.lower() == b"100-continue",
         )
         self._requests.append(self._parsed)
         self._server.shares.answers(self)
@@ -373,13 +374,12 @@ class _Exchange:
         if self._head or self.has_begun:
             raise RuntimeError("The answer has begun already.")
         lines = [STATUS_LINES[status], self._connection.date()]
-        for name, value in headers:
-            if name == b"content-length":
-                self._left = int(value)
-            elif name == b"connection" and value == b"close":
-                self.keeps_alive = False
-                continue
-            lines.append(b"%b: %b\r\n" % (name, value))
+        lines += [b"%b: %b\r\n" % (name, value) for name, value in headers if name != CONNECTION]
+        fields = dict(headers)
+        if (length := fields.get(b"content-length")) is not None:
+            self._left = int(length)
+        if CONNECTION in fields:
+            self._note_connection(lines, [value for name, value in headers if name == CONNECTION])
         if self._left is None and self._has_body(status):
             if self._scope["http_version"] == "1.1":
                 self._is_chunked = True
@@ -396,6 +396,11 @@ class _Exchange:
             self._left = 0
         if self._left is None:
             self._write(b"")
+
+    def _note_connection(self, lines: list[bytes], values: Sequence[bytes]) -> None:
+        if b"close" in values:
+            self.keeps_alive = False
+        lines += [b"connection: %b\r\n" % value for value in values if value != b"close"]
 
     def _has_body(self, status: int) -> bool:
         return status not in WITHOUT_BODY and self._scope["method"] != "HEAD"

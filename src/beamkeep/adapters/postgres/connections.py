@@ -201,7 +201,8 @@ class Connections:
             raise
 
     def _give_back(self, connection: asyncpg.Connection, broken: bool) -> None:
-        if broken or connection.is_closed():
+        # A connection that the server closed is found when it is taken again.
+        if broken:
             connection.terminate()
             self._open -= 1
         else:
