@@ -13,10 +13,12 @@ from typing import Any
 import httpx2
 import structlog
 from cryptography.hazmat.primitives.asymmetric import rsa
-from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.http_server import HttpConnection, HttpServer
+from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.tokens.providers import IdentityProviders, JwtProvider
+from beamkeep.contexts.catalogue import CATALOGUE
+from beamkeep.runtime.tail import shards
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
@@ -24,7 +26,7 @@ from beamkeep.telemetry import Telemetry, configure_logging
 from beamkeep.testing.tokens import claims, jwk, mint
 
 from .measure import Step
-from .rig import ISSUER, SUBJECT, Database
+from .rig import ISSUER, PATIENT, SUBJECT, Database
 from .serving import AUDIENCE
 
 RESOURCE = "http://127.0.0.1"
@@ -37,7 +39,7 @@ class Client(asyncio.Transport):
 
     def __init__(self, server: HttpServer, token: str) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
-        self._token, self._answer = token, b""
+        self._token, self._answer, self._asked = token, b"", 0
         self._answered: asyncio.Future[bytes] | None = None
         self._connection = HttpConnection(server)
         self._connection.connection_made(self)
@@ -47,7 +49,8 @@ class Client(asyncio.Transport):
         head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {self._token}"
         if body:
             head += f"\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-            head += f"\r\nidempotency-key: {uuid7()}"
+            self._asked += 1
+            head += f"\r\nidempotency-key: key-{self._asked}"
         self._answered, self._answer = asyncio.get_running_loop().create_future(), b""
         self._connection.data_received(head.encode() + b"\r\n\r\n" + body)
         answered = await self._answered
@@ -74,6 +77,8 @@ class Client(asyncio.Transport):
 @asynccontextmanager
 async def client(database: Database) -> AsyncGenerator[Client]:
     """A client of the service on one connection to this database, with log lines thrown away."""
+    pool = database.pool(1, "bk_projector", **PATIENT)
+    await PostgresProjections(pool).arrange(CATALOGUE.views, shards(1))
     seam, telemetry = database.seam(1), Telemetry()
     with tempfile.TemporaryDirectory() as home, Path(os.devnull).open("w") as nowhere:
         key, keys = rsa.generate_private_key(65537, 2048), Path(home) / "keys.json"

@@ -3,10 +3,12 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
+from itertools import accumulate
 from math import nan
 from types import TracebackType
 from typing import Any, Self
@@ -27,6 +29,8 @@ from prometheus_client import (
     generate_latest,
     start_http_server,
 )
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 from structlog.contextvars import bind_contextvars
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -34,6 +38,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 EXPOSED_FOR = 1.0
 """Seconds for which one exposition of the metrics is reused."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+BOUNDS = (*map(str, map(float, BUCKETS)), "+Inf")
 MODEL_BUCKETS = (0.5, 1, 2.5, 5, 10, 20, 40, 80, 120, 270)
 
 # The variables behind `bind_contextvars`: to find them by name for each line costs more than to
@@ -58,19 +63,7 @@ class Telemetry:
             ("version",),
             registry=self.registry,
         )
-        self._calls = Counter(
-            "beamkeep_calls",
-            "Calls answered, by outcome: the status class of a success, the code of a refusal.",
-            ("name", "surface", "outcome"),
-            registry=self.registry,
-        )
-        self._seconds = Histogram(
-            "beamkeep_call_seconds",
-            "Duration of calls.",
-            ("name",),
-            registry=self.registry,
-            buckets=BUCKETS,
-        )
+        self._calls = _Calls(self.registry)
         self.projection_lag = Gauge(
             "beamkeep_projection_lag_seconds",
             "Lag of a projection behind the event log.",
@@ -194,7 +187,6 @@ class Telemetry:
             ("reason",),
             registry=self.registry,
         )
-        self._metrics: dict[tuple[str, str], _CallMetrics] = {}
 
     def show_version(self, version: str) -> None:
         """Show the version of the server."""
@@ -242,10 +234,7 @@ class Telemetry:
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
         """Return a context manager that records one call; set its outcome with `answered`."""
-        if (metrics := self._metrics.get((name, surface))) is None:
-            seconds = self._seconds.labels(name)
-            metrics = _CallMetrics(name, surface, calls=self._calls, seconds=seconds)
-            self._metrics[name, surface] = metrics
+        metrics = self._calls.of(name, surface)
         span = self._tracer and self._tracer.start_as_current_span(
             name,
             attributes={"surface": surface, "correlation_id": str(correlation_id)},
@@ -295,20 +284,64 @@ def tracer(endpoint: str | None) -> Tracer | None:
     return provider.get_tracer("beamkeep")
 
 
-class _CallMetrics:
-    """The collectors of one name on one surface, looked up once."""
+class _Calls(Collector):
+    """Numbers and durations of calls. The collectors of the library take a lock for each count."""
 
-    def __init__(self, name: str, surface: str, calls: Counter, seconds: Histogram) -> None:
-        self._name, self._surface, self._calls, self.seconds = name, surface, calls, seconds
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._metrics: dict[tuple[str, str], _CallMetrics] = {}
+        self._seconds: dict[str, _Seconds] = {}
+        registry.register(self)
+
+    def of(self, name: str, surface: str) -> "_CallMetrics":
+        """Return where the calls of one name on one surface are counted."""
+        if (metrics := self._metrics.get((name, surface))) is None:
+            seconds = self._seconds.setdefault(name, _Seconds())
+            metrics = self._metrics[name, surface] = _CallMetrics(name, surface, seconds)
+        return metrics
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield both metrics as the library shows them."""
+        calls = CounterMetricFamily(
+            "beamkeep_calls",
+            "Calls answered, by outcome: the status class of a success, the code of a refusal.",
+            labels=("name", "surface", "outcome"),
+        )
+        for (name, surface), metrics in [*self._metrics.items()]:
+            for outcome, (count, since) in [*metrics.outcomes.items()]:
+                calls.add_metric((name, surface, outcome), count, created=since)
+        yield calls
+        took = HistogramMetricFamily(
+            "beamkeep_call_seconds", "Duration of calls.", labels=("name",)
+        )
+        for name, seconds in [*self._seconds.items()]:
+            counts = zip(BOUNDS, accumulate(seconds.counts), strict=True)
+            took.add_metric((name,), [*counts], seconds.total)
+            took.add_sample("beamkeep_call_seconds_created", {"name": name}, seconds.since)
+        yield took
+
+
+class _Seconds:
+    """The durations of the calls of one name."""
+
+    def __init__(self) -> None:
+        self.counts, self.total, self.since = [0] * len(BOUNDS), 0.0, time.time()
+
+
+class _CallMetrics:
+    """The calls of one name on one surface."""
+
+    def __init__(self, name: str, surface: str, seconds: _Seconds) -> None:
+        self._seconds = seconds
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger(name=name, surface=surface)
         self.log = self.log.bind()
-        self._outcomes: dict[str, Counter] = {}
+        self.outcomes: dict[str, tuple[int, float]] = {}
+        """The number of calls by outcome, and when each outcome was first seen."""
 
-    def count(self, outcome: str) -> None:
-        if (counter := self._outcomes.get(outcome)) is None:
-            counter = self._calls.labels(self._name, self._surface, outcome)
-            self._outcomes[outcome] = counter
-        counter.inc()
+    def count(self, outcome: str, seconds: float) -> None:
+        known = self.outcomes.get(outcome)
+        self.outcomes[outcome] = (known[0] + 1, known[1]) if known else (1, time.time())
+        self._seconds.counts[bisect_left(BUCKETS, seconds)] += 1
+        self._seconds.total += seconds
 
 
 class CallRecord:
@@ -348,8 +381,7 @@ class CallRecord:
             self._span.set_attribute("outcome", self.outcome)
             self._spanning.__exit__(kind, error, trace)
         if not self._discarded:
-            self._metrics.count(self.outcome)
-            self._metrics.seconds.observe(seconds)
+            self._metrics.count(self.outcome, seconds)
             ms = round(seconds * 1000, 2)
             self._metrics.log.info("call", status=self.status, outcome=self.outcome, ms=ms)
         _reset(self._outer)

@@ -39,9 +39,8 @@ MALFORMED = (
 FAILED = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 STATUS_LINES = {
-    status.value: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
+    status.value: b"HTTP/1.1 %d %s" % (status, status.phrase.encode()) for status in HTTPStatus
 }
-CONNECTION = b"connection"
 WITHOUT_BODY = frozenset({204, 304})
 DISCONNECT: Message = {"type": "http.disconnect"}
 
@@ -224,7 +223,7 @@ class HttpConnection(asyncio.Protocol):
         self._writable = None
 
     def date(self) -> bytes:
-        """Return the header with the time."""
+        """Return the header with the time, without its line break."""
         return self._server.date()
 
     async def writable(self) -> None:
@@ -373,34 +372,30 @@ class _Exchange:
     def _begin(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         if self._head or self.has_begun:
             raise RuntimeError("The answer has begun already.")
-        lines = [STATUS_LINES[status], self._connection.date()]
-        lines += [b"%b: %b\r\n" % (name, value) for name, value in headers if name != CONNECTION]
         fields = dict(headers)
         if (length := fields.get(b"content-length")) is not None:
             self._left = int(length)
-        if CONNECTION in fields:
-            self._note_connection(lines, [value for name, value in headers if name == CONNECTION])
+        if b"connection" in fields:
+            if (b"connection", b"close") in headers:
+                self.keeps_alive = False
+            headers = [field for field in headers if field != (b"connection", b"close")]
+        lines = [STATUS_LINES[status], self._connection.date(), *map(b": ".join, headers)]
         if self._left is None and self._has_body(status):
             if self._scope["http_version"] == "1.1":
                 self._is_chunked = True
-                lines.append(b"transfer-encoding: chunked\r\n")
+                lines.append(b"transfer-encoding: chunked")
             else:
                 self.keeps_alive = False
         if not self.keeps_alive:
-            lines.append(b"connection: close\r\n")
-        head = b"".join(lines)
-        if not head.count(b"\n") == head.count(b"\r") == len(lines) or b"\0" in head:
+            lines.append(b"connection: close")
+        head = b"\r\n".join(lines)
+        if not head.count(b"\n") == head.count(b"\r") == len(lines) - 1 or b"\0" in head:
             raise RuntimeError("A header has a line break.")
-        self._head = head + b"\r\n"
+        self._head = head + b"\r\n\r\n"
         if not self._has_body(status):
             self._left = 0
         if self._left is None:
             self._write(b"")
-
-    def _note_connection(self, lines: list[bytes], values: Sequence[bytes]) -> None:
-        if b"close" in values:
-            self.keeps_alive = False
-        lines += [b"connection: %b\r\n" % value for value in values if value != b"close"]
 
     def _has_body(self, status: int) -> bool:
         return status not in WITHOUT_BODY and self._scope["method"] != "HEAD"
@@ -478,9 +473,9 @@ class HttpServer:
                     task.cancel()
 
     def date(self) -> bytes:
-        """Return the header with the time."""
+        """Return the header with the time, without its line break."""
         if self._date[0] != (now := int(time.time())):
-            self._date = now, f"date: {formatdate(now, usegmt=True)}\r\n".encode()
+            self._date = now, f"date: {formatdate(now, usegmt=True)}".encode()
         return self._date[1]
 
 

@@ -16,8 +16,8 @@ from structlog.testing import capture_logs
 from beamkeep.adapters.http_server import HttpServer, serve_both
 from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import ObjectScope, Route, replace
-from beamkeep.surfaces.http.edge import Edge
 from beamkeep.surfaces.http.deadlines import Deadlines
+from beamkeep.surfaces.http.edge import Edge
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse, StreamResponse
 from beamkeep.surfaces.http.routes import HttpRoute, StreamRoute

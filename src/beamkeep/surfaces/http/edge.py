@@ -214,9 +214,7 @@ class Edge:
         if not is_stream and response.status != 204:
             headers[b"content-length"] = b"%d" % len(response.body)
         fields = list(headers.items())
-        await send(
-            {"type": "http.response.start", "status": response.status, "headers": fields}
-        )
+        await send({"type": "http.response.start", "status": response.status, "headers": fields})
         if is_stream:
             await self._stream(response, request, send)
         elif len(body := response.body) <= PART_BYTES:
