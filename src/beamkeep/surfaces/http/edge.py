@@ -86,9 +86,7 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await self._serve(HttpRequest(scope, receive, self.options.limits), send)
-
-    async def _serve(self, request: HttpRequest, send: Send) -> None:
+        request = HttpRequest(scope, receive, self.options.limits)
         try:
             # 1. The host, except for probes, which often know only an IP address.
             if request.path not in PROBES and request.headers.get(b"host", b"") not in self._hosts:
