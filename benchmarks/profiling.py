@@ -34,7 +34,6 @@ SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 60), sum(total_exec_time)::
   FROM pg_stat_statements s JOIN pg_roles r ON r.oid = s.userid
  WHERE r.rolname = 'bk_app' GROUP BY 1 ORDER BY 2 DESC
 """
-REST = "event loop and sockets"
 
 
 class Cost(NamedTuple):
@@ -78,7 +77,10 @@ async def _cost(step: Step, rig: Rig, owner: Any) -> Cost:
 
 
 def _by_module(stats: Any, client: float) -> Mapping[str, float]:
-    """Return the time by module; the rest is that of the event loop, which no function shows."""
+    """Return the time by module: the shares that the profiler found, of the time without it.
+
+    What the event loop does between two functions is divided among all of them.
+    """
     found, floor = Counter[str](), _floor()
     for (file, _, name), (_, times, own, _, callers) in stats.stats.items():
         us = max(0.0, own - floor * times) * 1e6 / CALLS
@@ -90,8 +92,8 @@ def _by_module(stats: Any, client: float) -> Mapping[str, float]:
             by = sum(each[2] for each in callers.values()) or 1.0
             for (caller, _, _), each in callers.items():
                 found["Python" if caller == "~" else module_of(caller)] += us * each[2] / by
-    del found["benchmarks"]
-    return {**found, REST: client - found.total()}
+    total = found.total()
+    return {module: us * client / total for module, us in found.items()}
 
 
 def _floor() -> float:
