@@ -226,8 +226,7 @@ def _rows(name: str, found: dict[str, Any]) -> Iterator[str]:
         figures = f"p50 {part['p50_ms']:>7.2f} ms, p95 {part['p95_ms']:>7.2f} ms"
         yield f"    {figures} (at most {part['most_ms']:.0f})  {searched}"
     for call, part in found.get("calls", {}).items():
-        total = sum(part["instructions"].values())
-        yield f"  {call:<22} {part | {'instructions': round(total)}}"
+        yield f"  {call:<22} {part}"
     for figure, value in found.get("figures", {}).items():
         yield f"  {name} {figure:<36} {value:>8}"
     if "log_bytes_ratio" in found:

@@ -108,7 +108,7 @@ BUDGETS = {
         },
     ),
 }
-"""Printed by `python -m benchmarks --smallest --only calls`; lower them when a call costs less."""
+"""Printed by `python -m benchmarks --quick --only calls`; lower them when a call costs less."""
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
