@@ -22,7 +22,7 @@ CONSOLE_SOURCES = $(wildcard docs/reference/*.json console/*.json console/*.ts c
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock audit reference check quick test test-postgres gate-times turn bench-against bench-smallest faults faults-untimed faults-night soak bench mutation docs demo two-sites console console-built check-console test-console pictures
+.PHONY: help setup lock audit reference check quick test test-postgres gate-times turn bench-against bench-profile bench-smallest faults faults-untimed faults-night soak bench mutation docs demo two-sites console console-built check-console test-console pictures
 
 help: ## show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
@@ -105,6 +105,9 @@ soak: ## ten minutes of mixed load with restarts; writes build/soak.json and bui
 
 bench-against: ## processor time of the main paths against another commit, in turns: REF=… ONLY=…
 	$(RUN) -m benchmarks.against $(REF) $(if $(ONLY),--only $(ONLY))
+
+bench-profile: ## processor time of a command, a get, a list and an append by module: REF=…
+	$(RUN) -m benchmarks.profiling $(REF)
 
 bench-smallest: ## every path of the benchmark once, on few rows; judges exact counts only
 	$(RUN) -m benchmarks --smallest

@@ -20,6 +20,7 @@ from beamkeep.testing.cluster import Cluster
 from . import (
     agent_read,
     append,
+    calls,
     catch_up,
     checksum,
     conducting,
@@ -43,6 +44,7 @@ type Measure = Callable[[Rig], Awaitable[dict[str, Any]]]
 
 PATHS: dict[str, Measure] = {
     "counts": counts.measure,
+    "calls": calls.measure,
     "agent_read": agent_read.measure,
     "append": append.measure,
     "observations": observations.measure,
@@ -223,6 +225,8 @@ def _rows(name: str, found: dict[str, Any]) -> Iterator[str]:
     for searched, part in found.get("searches", {}).items():
         figures = f"p50 {part['p50_ms']:>7.2f} ms, p95 {part['p95_ms']:>7.2f} ms"
         yield f"    {figures} (at most {part['most_ms']:.0f})  {searched}"
+    for call, part in found.get("calls", {}).items():
+        yield f"  {call:<22} {part}"
     for figure, value in found.get("figures", {}).items():
         yield f"  {name} {figure:<36} {value:>8}"
     if "log_bytes_ratio" in found:
@@ -262,6 +266,7 @@ def missed(report: Mapping[str, Any], gates: bool) -> list[str]:
         for name, path in paths.items()
         if not path.get("counts_hold", True)
     ]
+    found += [f"{name}: {text}" for name, path in paths.items() for text in path.get("wrong", ())]
     found += [
         f"{name}: slower than its gate"
         for name in ("search", "data")

@@ -27,7 +27,7 @@ from .measure import Meter, Plan, Slice, spread, there_and_back
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(__file__).with_name("one_side.py")
 USUAL = "append", "http_command", "http_get", "fold", "list", "catch_up"
-WITHOUT_SIDES = "counts", "search", "data", "feed"
+WITHOUT_SIDES = "counts", "calls", "search", "data", "feed"
 """Paths that compare nothing, and so have no side to measure in turns."""
 LOCKED = "requirements/requirements-dev.txt"
 PLAN, LIVES = Plan(7, 1, 0.5), 2

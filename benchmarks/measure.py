@@ -136,12 +136,12 @@ class Meter:
 
     async def _slice(self, side: Side, seconds: float) -> Slice:
         await side.prepare()
-        client, server, since = used(side.pid), self._served(), time.perf_counter()
+        client, server, since = used(side.pid), self.served(), time.perf_counter()
         done = await side.run(seconds)
         elapsed = time.perf_counter() - since
-        return Slice(done, elapsed, used(side.pid) - client, self._served() - server)
+        return Slice(done, elapsed, used(side.pid) - client, self.served() - server)
 
-    def _served(self) -> float:
+    def served(self) -> float:
         """Processor seconds of the postmaster, its living children and those it has buried."""
         children = Path(f"/proc/{self._postmaster}/task/{self._postmaster}/children").read_text()
         return used(self._postmaster, buried=True) + sum(map(used, map(int, children.split())))

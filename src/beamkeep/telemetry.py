@@ -3,10 +3,12 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import Token
+from contextvars import ContextVar, Token
 from datetime import UTC, datetime
+from itertools import accumulate
 from math import nan
 from types import TracebackType
 from typing import Any, Self
@@ -27,14 +29,23 @@ from prometheus_client import (
     generate_latest,
     start_http_server,
 )
-from structlog.contextvars import bind_contextvars, merge_contextvars, reset_contextvars
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from structlog.contextvars import bind_contextvars
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 EXPOSED_FOR = 1.0
 """Seconds for which one exposition of the metrics is reused."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+BOUNDS = (*map(str, map(float, BUCKETS)), "+Inf")
 MODEL_BUCKETS = (0.5, 1, 2.5, 5, 10, 20, 40, 80, 120, 270)
+
+# The variables behind `bind_contextvars`: to find them by name for each line costs more than to
+# write it. The ellipsis stands for no value.
+_BOUND = bind_contextvars(correlation_id=..., principal_id=...)
+CORRELATION_ID: ContextVar[Any] = _BOUND["correlation_id"].var
+PRINCIPAL_ID: ContextVar[Any] = _BOUND["principal_id"].var
 
 
 class Telemetry:
@@ -52,19 +63,7 @@ class Telemetry:
             ("version",),
             registry=self.registry,
         )
-        self._calls = Counter(
-            "beamkeep_calls",
-            "Calls answered, by outcome: the status class of a success, the code of a refusal.",
-            ("name", "surface", "outcome"),
-            registry=self.registry,
-        )
-        self._seconds = Histogram(
-            "beamkeep_call_seconds",
-            "Duration of calls.",
-            ("name",),
-            registry=self.registry,
-            buckets=BUCKETS,
-        )
+        self._calls = _Calls(self.registry)
         self.projection_lag = Gauge(
             "beamkeep_projection_lag_seconds",
             "Lag of a projection behind the event log.",
@@ -188,7 +187,6 @@ class Telemetry:
             ("reason",),
             registry=self.registry,
         )
-        self._metrics: dict[tuple[str, str], _CallMetrics] = {}
 
     def show_version(self, version: str) -> None:
         """Show the version of the server."""
@@ -236,10 +234,7 @@ class Telemetry:
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
         """Return a context manager that records one call; set its outcome with `answered`."""
-        if (metrics := self._metrics.get((name, surface))) is None:
-            seconds = self._seconds.labels(name)
-            metrics = _CallMetrics(name, surface, calls=self._calls, seconds=seconds)
-            self._metrics[name, surface] = metrics
+        metrics = self._calls.of(name, surface)
         span = self._tracer and self._tracer.start_as_current_span(
             name,
             attributes={"surface": surface, "correlation_id": str(correlation_id)},
@@ -289,20 +284,64 @@ def tracer(endpoint: str | None) -> Tracer | None:
     return provider.get_tracer("beamkeep")
 
 
-class _CallMetrics:
-    """The collectors of one name on one surface, looked up once."""
+class _Calls(Collector):
+    """Numbers and durations of calls. The collectors of the library take a lock for each count."""
 
-    def __init__(self, name: str, surface: str, calls: Counter, seconds: Histogram) -> None:
-        self._name, self._surface, self._calls, self.seconds = name, surface, calls, seconds
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._metrics: dict[tuple[str, str], _CallMetrics] = {}
+        self._seconds: dict[str, _Seconds] = {}
+        registry.register(self)
+
+    def of(self, name: str, surface: str) -> "_CallMetrics":
+        """Return where the calls of one name on one surface are counted."""
+        if (metrics := self._metrics.get((name, surface))) is None:
+            seconds = self._seconds.setdefault(name, _Seconds())
+            metrics = self._metrics[name, surface] = _CallMetrics(name, surface, seconds)
+        return metrics
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield both metrics as the library shows them."""
+        calls = CounterMetricFamily(
+            "beamkeep_calls",
+            "Calls answered, by outcome: the status class of a success, the code of a refusal.",
+            labels=("name", "surface", "outcome"),
+        )
+        for (name, surface), metrics in [*self._metrics.items()]:
+            for outcome, (count, since) in [*metrics.outcomes.items()]:
+                calls.add_metric((name, surface, outcome), count, created=since)
+        yield calls
+        took = HistogramMetricFamily(
+            "beamkeep_call_seconds", "Duration of calls.", labels=("name",)
+        )
+        for name, seconds in [*self._seconds.items()]:
+            counts = zip(BOUNDS, accumulate(seconds.counts), strict=True)
+            took.add_metric((name,), [*counts], seconds.total)
+            took.add_sample("beamkeep_call_seconds_created", {"name": name}, seconds.since)
+        yield took
+
+
+class _Seconds:
+    """The durations of the calls of one name."""
+
+    def __init__(self) -> None:
+        self.counts, self.total, self.since = [0] * len(BOUNDS), 0.0, time.time()
+
+
+class _CallMetrics:
+    """The calls of one name on one surface."""
+
+    def __init__(self, name: str, surface: str, seconds: _Seconds) -> None:
+        self._seconds = seconds
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger(name=name, surface=surface)
         self.log = self.log.bind()
-        self._outcomes: dict[str, Counter] = {}
+        self.outcomes: dict[str, tuple[int, float]] = {}
+        """The number of calls by outcome, and when each outcome was first seen."""
 
-    def count(self, outcome: str) -> None:
-        if (counter := self._outcomes.get(outcome)) is None:
-            counter = self._calls.labels(self._name, self._surface, outcome)
-            self._outcomes[outcome] = counter
-        counter.inc()
+    def count(self, outcome: str, seconds: float) -> None:
+        known = self.outcomes.get(outcome)
+        self.outcomes[outcome] = (known[0] + 1, known[1]) if known else (1, time.time())
+        self._seconds.counts[bisect_left(BUCKETS, seconds)] += 1
+        self._seconds.total += seconds
 
 
 class CallRecord:
@@ -342,11 +381,10 @@ class CallRecord:
             self._span.set_attribute("outcome", self.outcome)
             self._spanning.__exit__(kind, error, trace)
         if not self._discarded:
-            self._metrics.count(self.outcome)
-            self._metrics.seconds.observe(seconds)
+            self._metrics.count(self.outcome, seconds)
             ms = round(seconds * 1000, 2)
             self._metrics.log.info("call", status=self.status, outcome=self.outcome, ms=ms)
-        reset_contextvars(**self._outer)
+        _reset(self._outer)
 
 
 @contextmanager
@@ -356,12 +394,20 @@ def attributed(correlation_id: UUID) -> Generator[None]:
     try:
         yield
     finally:
-        reset_contextvars(**outer)
+        _reset(outer)
 
 
-def _attribute(correlation_id: UUID) -> Mapping[str, Token[Any]]:
-    # The ellipsis removes the principal of the call before in the same task.
-    return bind_contextvars(correlation_id=correlation_id, principal_id=...)
+type _Outer = tuple[Token[Any], Token[Any]]
+
+
+def _attribute(correlation_id: UUID) -> _Outer:
+    # The principal of the call before in the same task is removed.
+    return CORRELATION_ID.set(correlation_id), PRINCIPAL_ID.set(...)
+
+
+def _reset(outer: _Outer) -> None:
+    CORRELATION_ID.reset(outer[0])
+    PRINCIPAL_ID.reset(outer[1])
 
 
 def configure_logging(json: bool, level: str) -> None:
@@ -369,16 +415,24 @@ def configure_logging(json: bool, level: str) -> None:
     to_json = msgspec.json.Encoder(enc_hook=repr).encode
     # The default formatter prints local variables, and with them arguments of callers.
     render = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    lines: list[structlog.typing.Processor] = [render]
-    if json:
-        lines = [structlog.processors.format_exc_info, lambda _, __, line: to_json(line)]
+
+    def write(
+        logger: object, method: str, line: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict | bytes:
+        # One processor: a list of them costs more than what they do.
+        if (correlation_id := CORRELATION_ID.get()) is not ...:
+            line.setdefault("correlation_id", correlation_id)
+        if (principal_id := PRINCIPAL_ID.get()) is not ...:
+            line.setdefault("principal_id", principal_id)
+        line["level"], line["timestamp"] = method, datetime.now(UTC)
+        if not json:
+            return render(logger, method, line)
+        if "exc_info" in line:
+            line = structlog.processors.format_exc_info(logger, method, line)
+        return to_json(line)
+
     structlog.configure(
-        processors=[
-            merge_contextvars,
-            structlog.processors.add_log_level,
-            _add_timestamp,
-            *lines,
-        ],
+        processors=[write],
         wrapper_class=structlog.make_filtering_bound_logger(
             logging.getLevelNamesMapping()[level.upper()]
         ),
@@ -406,10 +460,3 @@ class _LibraryLogs(logging.Handler):
         self._log.log(
             record.levelno, text, logger=record.name, **({"exc_info": error} if error else {})
         )
-
-
-def _add_timestamp(
-    _: object, method: str, line: structlog.typing.EventDict
-) -> structlog.typing.EventDict:
-    line["timestamp"] = datetime.now(UTC)
-    return line

@@ -342,6 +342,7 @@ class MemoryPostgres:
         timeout: float = 60,
         command_timeout: float | None = None,
         server_settings: dict[str, str] | None = None,
+        connection_class: object = None,
     ) -> "Connection":
         """Return a connection, in place of `asyncpg.connect`."""
         await self.weather.pause()

@@ -39,7 +39,7 @@ MALFORMED = (
 FAILED = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 STATUS_LINES = {
-    status.value: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
+    status.value: b"HTTP/1.1 %d %s" % (status, status.phrase.encode()) for status in HTTPStatus
 }
 WITHOUT_BODY = frozenset({204, 304})
 DISCONNECT: Message = {"type": "http.disconnect"}
@@ -144,7 +144,6 @@ class HttpConnection(asyncio.Protocol):
         """Note the beginning of a head."""
         self._in_head, self._head_bytes = True, 0
         self._url, self._headers = b"", list[tuple[bytes, bytes]]()
-        self._expects_continue = False
 
     def on_url(self, url: bytes) -> None:
         """Note a part of the address."""
@@ -153,10 +152,7 @@ class HttpConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Note a header of the head. Those after a body in chunks are ignored."""
         if self._in_head:
-            name = name.lower()
-            self._headers.append((name, value))
-            if name == b"expect" and value.lower() == b"100-continue":
-                self._expects_continue = True
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Have the request answered after those before it."""
@@ -177,8 +173,12 @@ class HttpConnection(asyncio.Protocol):
             "server": self._local,
         }
         keeps_alive = version == "1.1" and self._parser.should_keep_alive()
+        expected = dict(self._headers).get(b"expect", b"")
         self._parsed = _Exchange(
-            self, scope, keeps_alive=keeps_alive, expects_continue=self._expects_continue
+            self,
+            scope,
+            keeps_alive=keeps_alive,
+            expects_continue=expected.lower() == b"100-continue",
         )
         self._requests.append(self._parsed)
         self._server.shares.answers(self)
@@ -223,7 +223,7 @@ class HttpConnection(asyncio.Protocol):
         self._writable = None
 
     def date(self) -> bytes:
-        """Return the header with the time."""
+        """Return the header with the time, without its line break."""
         return self._server.date()
 
     async def writable(self) -> None:
@@ -372,26 +372,26 @@ class _Exchange:
     def _begin(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         if self._head or self.has_begun:
             raise RuntimeError("The answer has begun already.")
-        lines = [STATUS_LINES[status], self._connection.date()]
-        for name, value in headers:
-            if name == b"content-length":
-                self._left = int(value)
-            elif name == b"connection" and value == b"close":
+        fields = dict(headers)
+        if (length := fields.get(b"content-length")) is not None:
+            self._left = int(length)
+        if b"connection" in fields:
+            if (b"connection", b"close") in headers:
                 self.keeps_alive = False
-                continue
-            lines.append(b"%b: %b\r\n" % (name, value))
+            headers = [field for field in headers if field != (b"connection", b"close")]
+        lines = [STATUS_LINES[status], self._connection.date(), *map(b": ".join, headers)]
         if self._left is None and self._has_body(status):
             if self._scope["http_version"] == "1.1":
                 self._is_chunked = True
-                lines.append(b"transfer-encoding: chunked\r\n")
+                lines.append(b"transfer-encoding: chunked")
             else:
                 self.keeps_alive = False
         if not self.keeps_alive:
-            lines.append(b"connection: close\r\n")
-        head = b"".join(lines)
-        if not head.count(b"\n") == head.count(b"\r") == len(lines) or b"\0" in head:
+            lines.append(b"connection: close")
+        head = b"\r\n".join(lines)
+        if not head.count(b"\n") == head.count(b"\r") == len(lines) - 1 or b"\0" in head:
             raise RuntimeError("A header has a line break.")
-        self._head = head + b"\r\n"
+        self._head = head + b"\r\n\r\n"
         if not self._has_body(status):
             self._left = 0
         if self._left is None:
@@ -473,9 +473,9 @@ class HttpServer:
                     task.cancel()
 
     def date(self) -> bytes:
-        """Return the header with the time."""
+        """Return the header with the time, without its line break."""
         if self._date[0] != (now := int(time.time())):
-            self._date = now, f"date: {formatdate(now, usegmt=True)}\r\n".encode()
+            self._date = now, f"date: {formatdate(now, usegmt=True)}".encode()
         return self._date[1]
 
 

@@ -2,7 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
+from types import TracebackType
 
 from beamkeep.runtime.store import MovedError, Stream
 
@@ -31,21 +37,13 @@ class StreamQueues:
         queue = self._queues.get(stream) if stream else None
         return queue is not None and not queue.is_over()
 
-    @asynccontextmanager
-    async def take(self, stream: Stream | None) -> AsyncGenerator[None]:
+    def take(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
         """Wait for the turn on a contended stream; do not wait on any other stream."""
         if stream is None:
-            yield
-            return
-        try:
-            if self.is_contended(stream):
-                async with self._queued(stream, self._queues[stream]):
-                    yield
-            else:
-                yield
-        except MovedError:
-            self._remember(stream)
-            raise
+            return nullcontext()
+        if self.is_contended(stream):
+            return self._queued(stream, self._queues[stream])
+        return _Unqueued(self, stream)
 
     @asynccontextmanager
     async def _queued(self, stream: Stream, queue: "_Queue") -> AsyncGenerator[None]:
@@ -54,10 +52,13 @@ class StreamQueues:
             async with AsyncExitStack() as turn:
                 await self._wait(stream, queue, turn)
                 yield
+        except MovedError:
+            self.remember(stream)
+            raise
         finally:
             queue.callers -= 1
             if queue.callers:
-                self._remember(stream)
+                self.remember(stream)
 
     async def _wait(self, stream: Stream, queue: "_Queue", turn: AsyncExitStack) -> None:
         try:
@@ -69,13 +70,33 @@ class StreamQueues:
         if self._process_lock:
             name = " ".join(map(str, stream))
             if await turn.enter_async_context(self._process_lock(name)):
-                self._remember(stream)
+                self.remember(stream)
 
-    def _remember(self, stream: Stream) -> None:
+    def remember(self, stream: Stream) -> None:
+        """Note that a command lost a conflict on a stream, or waits there."""
         queue = self._queues[stream] = self._queues.pop(stream, None) or _Queue()
         queue.until = _now() + CONTENTION_SECONDS
         while (oldest := next(iter(self._queues))) != stream and self._queues[oldest].is_over():
             del self._queues[oldest]
+
+
+class _Unqueued:
+    """A command that does not wait; others wait if it loses a conflict."""
+
+    def __init__(self, queues: StreamQueues, stream: Stream) -> None:
+        self._queues, self._stream = queues, stream
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, MovedError):
+            self._queues.remember(self._stream)
 
 
 class _Queue:

@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 from beamkeep.adapters.http_server import HttpServer, serve_both
 from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import ObjectScope, Route, replace
+from beamkeep.surfaces.http.deadlines import Deadlines
 from beamkeep.surfaces.http.edge import Edge
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse, StreamResponse
@@ -309,13 +310,11 @@ async def test_a_file_may_take_its_time_as_long_as_it_keeps_coming():
 
     scope: Scope = {"method": "PUT", "path": "/files/a", "headers": []}
     request = HttpRequest(scope, receive, Limits(deadline_seconds=100))
-    async with asyncio.timeout(50) as request.deadline:
+    with Deadlines(100).limit() as request.deadline:
         before = request.deadline.when()
         async for _ in request.stream():
             after = request.deadline.when()
-            assert before is not None
-            assert after is not None
-            assert after > before + 40
+            assert after > before
 
 
 async def test_a_file_that_stops_coming_is_given_up():

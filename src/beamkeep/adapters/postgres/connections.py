@@ -10,6 +10,8 @@ import asyncpg
 
 from beamkeep.runtime.store import StoreUnavailableError
 
+from .prepared import PreparedConnection
+
 # Plans are generic and must not scan: a plan that was made on an empty table is used for the life
 # of the connection, and a sequential scan in it would become slower as the log grows.
 PLANNING = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
@@ -191,6 +193,7 @@ class Connections:
                 timeout=WAIT_TIMEOUT,
                 command_timeout=self._command_timeout,
                 server_settings=self._settings,
+                connection_class=PreparedConnection,
             )
         except BaseException as error:
             self._open -= 1
@@ -201,7 +204,8 @@ class Connections:
             raise
 
     def _give_back(self, connection: asyncpg.Connection, broken: bool) -> None:
-        if broken or connection.is_closed():
+        # A connection that the server closed is found when it is taken again.
+        if broken:
             connection.terminate()
             self._open -= 1
         else:

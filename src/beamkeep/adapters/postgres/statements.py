@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 # `:name`, but not the `::type` of a cast.
@@ -21,10 +22,14 @@ class Statement:
             lambda found: numbers.setdefault(found[1], f"${len(numbers) + 1}"), named
         )
         self.names = tuple(numbers)
+        # One call for all values; with a single name it would return the value itself.
+        self._several = itemgetter(*self.names) if len(self.names) > 1 else None
 
     def bind(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the text and its arguments, as a connection takes them.
 
         Values that the statement does not name are ignored. Raise `KeyError` when one is missing.
         """
+        if self._several:
+            return (self.text, *self._several(values))
         return (self.text, *[values[name] for name in self.names])

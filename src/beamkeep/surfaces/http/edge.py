@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from uuid import UUID
 
 import msgspec
@@ -20,6 +20,7 @@ from beamkeep.surfaces.problem import problem
 from beamkeep.telemetry import CallRecord, Telemetry
 
 from . import refusals
+from .deadlines import Deadlines
 from .limits import ConcurrencyLimit, Limits, TokenBuckets
 from .messages import HttpRequest, HttpResponse, StreamResponse, address_of, combined
 from .origins import AllowedNames, Cors, hosts_of
@@ -66,6 +67,7 @@ class Edge:
         self._telemetry, self._stopping = telemetry or Telemetry(), asyncio.Event()
         self._principals = TokenBuckets(most.per_principal_rate, most.per_principal_burst, clock)
         self._addresses = TokenBuckets(most.per_address_rate, most.per_address_burst, clock)
+        self._deadlines = Deadlines(most.deadline_seconds)
         self._calls = ConcurrencyLimit(most.concurrent_per_principal)
         self._large = ConcurrencyLimit(most.large_bodies_per_principal)
         self._all_large = ConcurrencyLimit(most.large_bodies)
@@ -84,9 +86,7 @@ class Edge:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await self._serve(HttpRequest(scope, receive, self.options.limits), send)
-
-    async def _serve(self, request: HttpRequest, send: Send) -> None:
+        request = HttpRequest(scope, receive, self.options.limits)
         try:
             # 1. The host, except for probes, which often know only an IP address.
             if request.path not in PROBES and request.headers.get(b"host", b"") not in self._hosts:
@@ -100,8 +100,8 @@ class Edge:
             await self._send(response, request, send)
             return
         id, surface = request.correlation_id, route.surface
-        # The slot is held while the client reads: an answer that nobody reads takes memory.
-        with ExitStack() as request.slot:
+        # The slots are held while the client reads: an answer that nobody reads takes memory.
+        try:
             with self._telemetry.call(route.name, surface, id) as record:
                 code = None
                 try:
@@ -120,20 +120,22 @@ class Edge:
                 record.answered(response.status, code)
             if isinstance(response, HttpResponse):
                 await self._send(response, request, send)
+        finally:
+            request.slots.release()
 
     async def _answer(
         self, route: HttpRoute, request: HttpRequest, record: CallRecord
     ) -> HttpResponse | StreamResponse:
-        async with asyncio.timeout(self.options.limits.deadline_seconds) as request.deadline:
+        with self._deadlines.limit() as request.deadline:
             if not isinstance(route, PublicRoute):
                 # 3. The caller.
                 caller = request.caller = await self.identify(request, route)
                 # 4. A free slot.
                 slots = self._streams if isinstance(route, StreamRoute) else self._calls
-                request.slot.enter_context(slots.held(_key(caller)))
+                request.slots.hold(slots, _key(caller))
                 if request.is_large and not isinstance(route, StreamRoute):
-                    request.slot.enter_context(self._large.held(_key(caller)))
-                    request.slot.enter_context(self._all_large.held(None))
+                    request.slots.hold(self._large, _key(caller))
+                    request.slots.hold(self._all_large, None)
                     request.parsing = self._parsing
                 # 5. The grant. Operations, questions and tools look for it themselves,
                 # before they read a large body.
@@ -202,22 +204,25 @@ class Edge:
     async def _send(
         self, response: HttpResponse | StreamResponse, request: HttpRequest, send: Send
     ) -> None:
-        own = {**self._headers, **response.headers}
-        headers = combined([*own.items(), *self._cors.headers(request).items()])
-        headers[b"x-correlation-id"] = str(request.correlation_id).encode()
-        if isinstance(response, HttpResponse) and response.status != 204:
+        headers = {**self._headers, **response.headers}
+        if cors := self._cors.headers(request):
+            headers = combined([*headers.items(), *cors.items()])
+        headers[b"x-correlation-id"] = encode(request.correlation_id)[1:-1]
+        is_stream = isinstance(response, StreamResponse)
+        if not is_stream and response.status != 204:
             headers[b"content-length"] = b"%d" % len(response.body)
-        start = {"type": "http.response.start", "status": response.status}
-        await send({**start, "headers": list(headers.items())})
-        if isinstance(response, HttpResponse):
-            body = response.body
+        fields = list(headers.items())
+        await send({"type": "http.response.start", "status": response.status, "headers": fields})
+        if is_stream:
+            await self._stream(response, request, send)
+        elif len(body := response.body) <= PART_BYTES:
+            await send({"type": "http.response.body", "body": body})
+        else:
             for begin in range(0, len(body) - PART_BYTES, PART_BYTES):
                 part = body[begin : begin + PART_BYTES]
                 await send({"type": "http.response.body", "body": part, "more_body": True})
-            rest = body[(len(body) - 1) // PART_BYTES * PART_BYTES :] if body else body
+            rest = body[(len(body) - 1) // PART_BYTES * PART_BYTES :]
             await send({"type": "http.response.body", "body": rest})
-        else:
-            await self._stream(response, request, send)
 
     async def _stream(self, response: StreamResponse, request: HttpRequest, send: Send) -> None:
         sending = asyncio.create_task(_send_parts(response.parts, send))

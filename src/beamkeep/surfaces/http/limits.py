@@ -70,16 +70,43 @@ class ConcurrencyLimit:
         """Return the number of slots that are held."""
         return self._taken.get(key, 0)
 
-    @contextmanager
-    def held(self, key: Hashable) -> Generator[None]:
-        """Hold one slot. Raise TooManyRequestsError when none is free."""
-        taken = self.taken(key)
+    def take(self, key: Hashable) -> None:
+        """Take one slot. Raise TooManyRequestsError when none is free."""
+        taken = self._taken.get(key, 0)
         if taken >= self._slots:
             raise TooManyRequestsError
         self._taken[key] = taken + 1
+
+    def release(self, key: Hashable) -> None:
+        """Give one slot back."""
+        if left := self._taken[key] - 1:
+            self._taken[key] = left
+        else:
+            del self._taken[key]
+
+    @contextmanager
+    def held(self, key: Hashable) -> Generator[None]:
+        """Hold one slot. Raise TooManyRequestsError when none is free."""
+        self.take(key)
         try:
             yield
         finally:
-            self._taken[key] -= 1
-            if not self._taken[key]:
-                del self._taken[key]
+            self.release(key)
+
+
+class Slots:
+    """The slots that one request holds."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[ConcurrencyLimit, Hashable]] = []
+
+    def hold(self, limit: ConcurrencyLimit, key: Hashable) -> None:
+        """Hold one slot more. Raise TooManyRequestsError when none is free."""
+        limit.take(key)
+        self._held.append((limit, key))
+
+    def release(self) -> None:
+        """Give every slot back."""
+        while self._held:
+            limit, key = self._held.pop()
+            limit.release(key)

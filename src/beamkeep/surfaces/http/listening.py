@@ -109,9 +109,9 @@ class EventStreams:
         query = _query(request, repeatable)
         require_known(self.reader, query.type, query.stream_type)
         # A listener has a slot of its own: it does not count as a call under way.
-        request.slot.close()
-        request.slot.enter_context(self._of_principal.held(admitted.standing.principal_id))
-        request.slot.enter_context(self._listeners.held(None))
+        request.slots.release()
+        request.slots.hold(self._of_principal, admitted.standing.principal_id)
+        request.slots.hold(self._listeners, None)
         place = await self.reader.place(query.after)
         credentials = request.text(b"authorization")
         token = credentials.split()[-1] if credentials else None

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,7 +16,8 @@ from beamkeep.kernel import Refusal
 from beamkeep.runtime.admission import Admitted, Caller
 
 from . import refusals
-from .limits import Limits
+from .deadlines import Deadline
+from .limits import Limits, Slots
 
 type Headers = Mapping[bytes, bytes]
 
@@ -31,8 +32,6 @@ class HttpRequest:
     caller: Caller
     admitted: Admitted
     """The grant of a caller of a stream."""
-    slot: ExitStack
-    """The slot of the caller, held until the answer is complete."""
     parsing: Executor | None = None
     """What parses large bodies, outside the event loop."""
 
@@ -50,7 +49,9 @@ class HttpRequest:
         self.is_large = b"transfer-encoding" in self.headers or (
             length.isdigit() and int(length) > limits.large_body_bytes
         )
-        self.deadline: asyncio.Timeout | None = None
+        self.slots = Slots()
+        """The slots of the caller, held until the answer is complete."""
+        self.deadline: Deadline | None = None
         self.reading = self.was_read = False
         self.late_refusal: Refusal | None = None
         """The refusal of a token that is found after the MCP server took the message."""
@@ -65,15 +66,18 @@ class HttpRequest:
         most = self._limits
         if len(self.path) + len(self.scope["query_string"]) > most.url_bytes:
             raise refusals.UrlTooLongError(f"The limit is {most.url_bytes} bytes.")
-        if sum([len(n) + len(value) for n, value in self.scope["headers"]]) > most.header_bytes:
+        if len(b"".join(chain.from_iterable(self.scope["headers"]))) > most.header_bytes:
             raise refusals.HeadersTooLargeError(f"The limit is {most.header_bytes} bytes.")
 
     async def json(self) -> bytes:
         """Return the whole JSON body. Raise a refusal when it is too large, late or not JSON."""
         if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise refusals.UnsupportedMediaTypeError
-        parts = self.stream(self._limits.body_bytes, restart_deadline=False)
-        body = b"".join([part async for part in parts])
+        # Not by `stream`: an asynchronous generator costs more than the rest of this.
+        limit, body = self._limits.body_bytes, b""
+        self._begin_reading(limit)
+        while self.reading:
+            body += await self._part(limit, limit - len(body))
         media_type = self.headers.get(b"content-type", b"").partition(b";")[0]
         if body and media_type.strip().lower() != b"application/json":
             raise refusals.UnsupportedMediaTypeError
@@ -89,23 +93,31 @@ class HttpRequest:
         self, limit: int | None = None, restart_deadline: bool = True
     ) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives, up to `limit` bytes. Read it all before answering."""
-        left = math.inf if limit is None else limit
+        left = most = math.inf if limit is None else limit
+        self._begin_reading(most)
+        while self.reading:
+            part = await self._part(most, left)
+            left -= len(part)
+            if restart_deadline and self.deadline:
+                self.deadline.restart()
+            yield part
+
+    def _begin_reading(self, limit: float) -> None:
         announced = self.headers.get(b"content-length", b"")
-        if announced.isdigit() and int(announced) > left:
+        if announced.isdigit() and int(announced) > limit:
             raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
         self.reading = self.was_read = True
-        while self.reading:
-            message = await self.receive()
-            if message["type"] == "http.disconnect":
-                raise refusals.BodyIncompleteError
-            part: bytes = message.get("body", b"")
-            left, self.reading = left - len(part), message.get("more_body", False)
-            if left < 0:
-                raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
-            if restart_deadline and self.deadline:
-                now = asyncio.get_running_loop().time()
-                self.deadline.reschedule(now + self._limits.deadline_seconds)
-            yield part
+
+    async def _part(self, limit: float, left: float) -> bytes:
+        """Return the next part of the body, of which so much is left of the limit."""
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            raise refusals.BodyIncompleteError
+        part: bytes = message.get("body", b"")
+        self.reading = message.get("more_body", False)
+        if len(part) > left:
+            raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
+        return part
 
     async def disconnected(self) -> None:
         """Return when the client has closed the connection."""

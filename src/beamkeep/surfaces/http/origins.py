@@ -26,8 +26,11 @@ class AllowedNames:
         self._any_port = frozenset(name.removesuffix(b":*") for name in any_port)
 
     def __contains__(self, sent: bytes) -> bool:
-        name, _, port = sent.lower().rpartition(b":")
-        return sent.lower() in self._exact or (name in self._any_port and port.isdigit())
+        sent = sent.lower()
+        if sent in self._exact:
+            return True
+        name, _, port = sent.rpartition(b":")
+        return name in self._any_port and port.isdigit()
 
 
 def hosts_of(base_url: str) -> list[str]:

@@ -1,7 +1,7 @@
 """REST: every operation and every question of the catalogue at its own method and path."""
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from typing import Any, get_args, get_origin
 from urllib.parse import parse_qsl, unquote
 
@@ -36,7 +36,7 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
     async def answer(request: HttpRequest) -> HttpResponse:
         if request.is_large:
             await service.admission.admit(operation.name, request.caller)
-        read = cache(partial(_command_arguments, request, await request.json()))
+        read = _CommandArguments(request, await request.json())
         arguments, parses, dry_run = request.values, None if request.is_large else read, False
         try:
             dry_run = _dry_run(request.scope["query_string"])
@@ -106,15 +106,27 @@ def repeatable_fields(query: type[Query]) -> frozenset[str]:
     return frozenset(n for n, found in choices.items() if frozenset in map(get_origin, found))
 
 
-def _command_arguments(request: HttpRequest, body: bytes) -> Arguments:
-    """Return a command's arguments, or what is wrong with them."""
-    try:
-        arguments = parse_body(body)
-        if not request.values.keys().isdisjoint(arguments):
-            raise MalformedRequestError("The body repeats a value of the path. Leave it out.")
-    except MalformedRequestError as refusal:
-        return refusal
-    return {**request.values, **arguments}
+class _CommandArguments:
+    """Returns a command's arguments, or what is wrong with them; parses the body once."""
+
+    def __init__(self, request: HttpRequest, body: bytes) -> None:
+        self._request, self._body = request, body
+        self._parsed: Arguments | None = None
+
+    def __call__(self) -> Arguments:
+        if self._parsed is None:
+            self._parsed = self._parse()
+        return self._parsed
+
+    def _parse(self) -> Arguments:
+        of_path = self._request.values
+        try:
+            arguments = parse_body(self._body)
+            if not of_path.keys().isdisjoint(arguments):
+                raise MalformedRequestError("The body repeats a value of the path. Leave it out.")
+        except MalformedRequestError as refusal:
+            return refusal
+        return {**of_path, **arguments}
 
 
 def _dry_run(query: bytes) -> bool:

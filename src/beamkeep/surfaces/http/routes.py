@@ -52,9 +52,11 @@ class Router:
     """A tree of path segments; a literal segment wins over a placeholder."""
 
     def __init__(self, routes: Iterable[HttpRoute]) -> None:
-        self._root = _Node()
+        self._root, self._literal = _Node(), dict[tuple[str, bytes], HttpRoute]()
         for route in routes:
             node = self._root
+            if not route.route.fields and not route.route.path.endswith(ANYTHING):
+                self._literal[route.route.method, route.route.path.encode()] = route
             for segment in route.route.path.split("/")[1:]:
                 node = node.setdefault(None if segment.startswith("{") else segment, _Node())
             if node.routes.setdefault(route.route.method, route) is not route:
@@ -62,6 +64,8 @@ class Router:
 
     def find(self, method: str, path: bytes) -> tuple[HttpRoute, dict[str, str]]:
         """Return the route and the values in the path. Raise a refusal when there is none."""
+        if literal := self._literal.get((method, path)):
+            return literal, {}
         node, values, below = self._root, list[str](), _Node()
         for segment in path.decode("latin-1").split("/")[1:]:
             below = node.get(ANYTHING, below)
