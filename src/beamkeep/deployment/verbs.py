@@ -1,6 +1,7 @@
 """The commands of `beamkeep` that run the service."""
 
 import gc
+import linecache
 import signal
 import sys
 from collections.abc import Generator
@@ -323,6 +324,8 @@ def _loading() -> Generator[None]:
     try:
         yield
     finally:
+        # The sources of commands, in which Pydantic found the texts of their fields.
+        linecache.clearcache()
         gc.freeze()
         gc.enable()
 
