@@ -164,7 +164,16 @@ CORE = (
     system("cross-principal", 140, "cross_principal"),
     system("parity", 20, "parity"),
     system("day", 65, "day", "monitors"),
-    system("running", 90, "operability", "catalogue_matches", "feed", "mcp_stdio", "added_part"),
+    system(
+        "running",
+        110,
+        "operability",
+        "catalogue_matches",
+        "feed",
+        "mcp_stdio",
+        "added_part",
+        "starting",
+    ),
     Suite("docs", seconds=25, commands=(("make", "docs"),)),
     Suite("bench", seconds=65, commands=(python("benchmarks", "--smallest"),)),
 )

@@ -11,16 +11,11 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from math import nan
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 import msgspec
 import structlog
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.trace import Span, Tracer
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -32,6 +27,9 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from structlog.contextvars import bind_contextvars
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, Tracer
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -52,7 +50,7 @@ class Telemetry:
     """The collectors of one service. They see names, outcomes and times, never an argument."""
 
     def __init__(
-        self, tracer: Tracer | None = None, clock: Callable[[], float] = time.monotonic
+        self, tracer: "Tracer | None" = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock, self._exposed, self._exposed_at = clock, b"", float("-inf")
         self.registry = CollectorRegistry()
@@ -275,10 +273,18 @@ class Telemetry:
         return self._exposed
 
 
-def tracer(endpoint: str | None) -> Tracer | None:
+def tracer(endpoint: str | None) -> "Tracer | None":
     """Return a tracer that exports to the endpoint, if there is one."""
     if endpoint is None:
         return None
+    # The exporter takes long to import, and most deployments have no endpoint.
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
+        OTLPSpanExporter,
+    )
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
     provider = TracerProvider(resource=Resource.create({"service.name": "beamkeep"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
     return provider.get_tracer("beamkeep")
@@ -351,7 +357,7 @@ class CallRecord:
         self,
         metrics: _CallMetrics,
         correlation_id: UUID,
-        spanning: AbstractContextManager[Span] | None,
+        spanning: "AbstractContextManager[Span] | None",
     ) -> None:
         self._metrics, self._correlation_id, self._spanning = metrics, correlation_id, spanning
         self.outcome, self.status, self._discarded = "cut off", 0, False

@@ -16,7 +16,7 @@ from beamkeep.contexts.seams.installation import ActionEntry
 from beamkeep.deployment.composition import Deployment
 from beamkeep.deployment.settings import settings_of
 from beamkeep.kernel import replace
-from beamkeep.parts.conducting import walking, wiring
+from beamkeep.parts.conducting import loops, walking, wiring
 from beamkeep.parts.conducting.bodies import ActionCall, RegisteredAction
 from beamkeep.parts.conducting.channels.memory import ChannelSimulator
 from beamkeep.parts.conducting.conduct.known import Known
@@ -111,7 +111,7 @@ async def run() -> None:
     """Carry out conducts until SIGTERM."""
     VARIANTS[sys.argv[1]]()
     Effects.carry_out = slowly
-    wiring.registered_actions = nudges
+    loops.registered_actions = wiring.registered_actions = nudges
     settings = settings_of()
     deployment = Deployment(settings)
     while True:
@@ -120,7 +120,7 @@ async def run() -> None:
             break
         except (Exception, SystemExit):  # The database may be down.
             await asyncio.sleep(0.2)
-    loop = wiring.conductor(deployment.core(service), settings, ChannelSimulator())
+    loop = loops.conductor(deployment.core(service), settings, ChannelSimulator)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
     await deployment.supervisor.run([loop])

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from beamkeep.contexts.caution.promotion import DRAFT
 from beamkeep.deployment.verbs import main
+from beamkeep.parts.agents import loops
 from beamkeep.parts.agents import postgres_model_calls as model_calls
-from beamkeep.parts.agents import wiring
 from beamkeep.parts.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.parts.agents.models.scripted import ScriptedModel
 from beamkeep.parts.agents.models.seam import CompletionRequest, CompletionResponse
@@ -72,7 +72,7 @@ def scripted(*account: Any) -> SlowModel:
 
 
 if __name__ == "__main__":
-    wiring.language_model = scripted
+    loops.language_model = scripted
     # A call that a kill has swallowed is made again soon.
     model_calls.ATTEMPT_EVERY = timedelta(seconds=2)
     if os.environ[VARIANT] == UNLEASED:

@@ -22,7 +22,7 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Insert, SurfaceKind, replace
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import Append, Position
-from beamkeep.surfaces.tools import HTTP_ONLY
+from beamkeep.surfaces.tools.selection import HTTP_ONLY
 from beamkeep.testing.calling import Calling, Mcp, Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database

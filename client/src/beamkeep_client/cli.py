@@ -1,6 +1,5 @@
 """The command line: nouns of the catalogue with their verbs, and what other packages add."""
 
-import difflib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -16,10 +15,6 @@ from .finding import catalogue_command, find_command
 from .login import login_command, logout_command
 from .mcp import mcp_command
 from .shared.words import NOUNS
-from .tools.copies import verify_copies_command
-from .tools.custody import custody_command
-from .tools.federation import federation_command
-from .tools.scan_watch import watch_scans_command
 from .verbs import StatusVerb, Verb, kebab
 
 if TYPE_CHECKING:
@@ -66,6 +61,8 @@ class Suggesting(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError:
             names = {**self.aliases(), **{name: name for name in self.list_commands(ctx)}}
+            import difflib
+
             close = difflib.get_close_matches(args[0], names, cutoff=CLOSE)
             path = ctx.command_path
             hints = [f"  {path} {name}" for name in dict.fromkeys(names[each] for each in close)]
@@ -144,13 +141,12 @@ class CommandLine(Suggesting):
         for command in (
             *(events_command(), find_command(), catalogue_command()),
             *(login_command(), logout_command(), completion_command()),
-            *(mcp_command(), StatusVerb(), custody_command()),
-            *(verify_copies_command(), watch_scans_command(), federation_command()),
+            *(mcp_command(), StatusVerb()),
         ):
             self.add_command(command)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*self.commands, *self._top, *self._nouns, *_added()})
+        return sorted({*self.commands, *ON_HOSTS, *self._top, *self._nouns, *_added()})
 
     def aliases(self) -> Mapping[str, str]:
         return {name: entry.words for name, entry in self._flat.items()}
@@ -159,6 +155,8 @@ class CommandLine(Suggesting):
         name = kebab(cmd_name)
         if known := self.commands.get(name):
             return known
+        if name in ON_HOSTS:
+            return _on_host(name)
         if name in self._top:
             return Verb(self._top[name], name)
         if name in self._nouns:
@@ -173,7 +171,7 @@ class CommandLine(Suggesting):
             formatter.write_text(", ".join(self._nouns))
         with formatter.section("Commands for a host of the service or of its files"):
             formatter.write_text(", ".join(sorted({*ON_HOSTS, *_added()})))
-        others = sorted({*self.commands, *self._top} - ON_HOSTS)
+        others = sorted({*self.commands, *self._top})
         rows = [(n, self._brief(ctx, n)) for n in others if n != "catalogue"]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
@@ -191,11 +189,32 @@ class CommandLine(Suggesting):
             return super().invoke(ctx)
 
 
+def _on_host(name: str) -> click.Command:
+    """Return a command of ON_HOSTS, for which alone its module is imported."""
+    match name:
+        case "custody":
+            from .tools.custody import custody_command
+
+            return custody_command()
+        case "federation":
+            from .tools.federation import federation_command
+
+            return federation_command()
+        case "verify-copies":
+            from .tools.copies import verify_copies_command
+
+            return verify_copies_command()
+        case _:
+            from .tools.scan_watch import watch_scans_command
+
+            return watch_scans_command()
+
+
 def completion_command() -> click.Command:
     """Return the command that prints what a shell needs to complete words."""
 
     def run(shell: str) -> None:
-        from click.shell_completion import get_completion_class  # noqa: PLC0415
+        from click.shell_completion import get_completion_class
 
         kind = get_completion_class(shell)
         if kind:

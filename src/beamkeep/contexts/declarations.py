@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import get_args, get_type_hints
 
 from msgspec.structs import fields
+from pydantic import PydanticUndefinedAnnotation, PydanticUserError
 
 from beamkeep.kernel import (
     Answer,
@@ -191,6 +192,11 @@ def _of_row(row: DeclaredRow) -> Iterator[str]:
         for field in row.route.fields:
             if field not in model.model_fields.keys() | about:
                 yield f"{row.name}: its path names {field}, which is no field of {model.__name__}."
+    try:
+        model.model_rebuild()
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        why = str(error).partition("\n")[0]
+        yield f"{row.name}: a value of {model.__name__} cannot be checked: {why}"
     if not row.doc:
         yield f"{row.name}: it has no docstring."
     elif not SENTENCE.fullmatch(cleandoc(row.doc)):

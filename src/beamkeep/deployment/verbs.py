@@ -1,7 +1,11 @@
 """The commands of `beamkeep` that run the service."""
 
+import gc
+import linecache
 import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Never, TextIO
 from uuid import UUID, uuid4
 
@@ -22,10 +26,11 @@ def serve() -> None:
     It waits for a database that cannot be reached yet, and stops on SIGINT or SIGTERM. The
     settings are environment variables.
     """
-    from beamkeep.adapters.hiding import hide_process
-    from beamkeep.adapters.http_server import HttpServer, serve_both, taken
+    with _loading():
+        from beamkeep.adapters.hiding import hide_process
+        from beamkeep.adapters.http_server import HttpServer, serve_both, taken
 
-    from .web import web
+        from .web import web
 
     hide_process()
     settings = _settings()
@@ -73,11 +78,12 @@ def work(shards: str | None) -> None:
     carries out conducts, and relays events to NATS. It waits for a database that cannot be reached
     yet, and stops on SIGINT or SIGTERM.
     """
-    from asyncio import get_running_loop
+    with _loading():
+        from asyncio import get_running_loop
 
-    from beamkeep.adapters.hiding import hide_process
+        from beamkeep.adapters.hiding import hide_process
 
-    from .composition import Deployment
+        from .composition import Deployment
 
     hide_process()
     try:
@@ -311,6 +317,22 @@ def describe_context(context: str) -> None:
 
 
 SWITCH_SECONDS = 0.001
+
+
+@contextmanager
+def _loading() -> Generator[None]:
+    """Import without collecting garbage, and leave what was imported out of every collection.
+
+    Modules and classes live as long as the process, so each collection would visit them in vain.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        # The sources of commands, in which Pydantic found the texts of their fields.
+        linecache.clearcache()
+        gc.freeze()
+        gc.enable()
 
 
 def _settings() -> "ServerSettings":

@@ -22,7 +22,9 @@ from .values import declared_refusals
 class Command(BaseModel):
     """A request to change something. It is parsed and checked once, at the surface."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
+    )
 
 
 class Call(Record):

@@ -13,7 +13,9 @@ from .values import Timestamp
 class Query(BaseModel):
     """A request to read something. It writes nothing."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
+    )
 
     names: bool = False
     """Answer as `names` also the names of the objects in the answer, by id."""

@@ -99,6 +99,7 @@ class DatabaseSettings(BaseSettings):
         env_file=".env",
         use_attribute_docstrings=True,
         hide_input_in_errors=True,
+        defer_build=True,
     )
 
     database_url: DatabaseAddress = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")

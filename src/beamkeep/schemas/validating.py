@@ -2,16 +2,13 @@
 
 import json
 from functools import lru_cache
-
-from jsonschema_rs import (
-    Draft202012Validator,
-    RegexOptions,
-    ValidationError,
-    ValidationErrorKind,
-)
+from typing import TYPE_CHECKING
 
 from .bounds import Json, JsonObject, JsonPath, canonical
 from .nodes import below, properties
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
 
 # The engine takes time proportional to pattern times text; these bounds keep a hostile pair of
 # both at about 20 ms.
@@ -22,6 +19,8 @@ MAX_PATTERN_TEXT = 4_096
 
 def violation(value: Json, node: JsonObject) -> tuple[JsonPath, str, str] | None:
     """Return the path, the keyword and the reason of the first violation; None if there is none."""
+    from jsonschema_rs import ValidationError, ValidationErrorKind  # noqa: PLC0415
+
     schema = canonical(node)
     if b'"pattern"' in schema and _text_under_patterns(value, node) > MAX_PATTERN_TEXT:
         why = f"the texts under a `pattern` have more than {MAX_PATTERN_TEXT:,} characters"
@@ -44,8 +43,11 @@ def violation(value: Json, node: JsonObject) -> tuple[JsonPath, str, str] | None
 
 
 @lru_cache(maxsize=256)
-def compiled(schema: bytes) -> Draft202012Validator:
+def compiled(schema: bytes) -> "Draft202012Validator":
     """Return the validator of a node's canonical bytes; raise ValueError if it does not compile."""
+    # Its library takes 5 MB, and many processes never validate a value.
+    from jsonschema_rs import Draft202012Validator, RegexOptions  # noqa: PLC0415
+
     return Draft202012Validator(
         _closed(json.loads(schema)),
         offline=True,

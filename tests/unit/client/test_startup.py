@@ -8,7 +8,10 @@ import pytest
 from tests.support.pseudo_terminal import BEAMKEEP
 
 LIMIT = 0.3
-SLOW = {"asyncio", "httpx2", "msgspec", "yaml", "ssl", "bluesky", "numpy", "pydantic"}
+SLOW = {
+    *("asyncio", "beamkeep.deployment.web", "beamkeep_client.tools.custody", "bluesky"),
+    *("concurrent.futures", "difflib", "httpx2", "msgspec", "numpy", "pydantic", "ssl", "yaml"),
+}
 
 
 @pytest.mark.parametrize("words", [["--help"], ["run", "start", "--help"], ["completion", "bash"]])

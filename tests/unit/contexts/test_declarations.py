@@ -121,6 +121,15 @@ class RelightLamp(Command):
     lamp_id: UUID
 
 
+class Wattage:
+    """A class of which Pydantic knows nothing."""
+
+
+class WireLamp(Command):
+    lamp_id: UUID
+    wattage: Wattage
+
+
 class ListLamps(Listing):
     """List lamps, newest first."""
 
@@ -201,6 +210,11 @@ def dim(lamp: Lamp, command: DimLamp, call: Call) -> list[LampDimmed]:
 def snap_lamp(lamp: Lamp, command: BreakLamp, call: Call) -> list[LampBroken]:
     """Break a lamp in two."""
     return [STATUS.allow(lamp.status, LampBroken(call.now, lamp.id))]
+
+
+def wire_lamp(lamp: Lamp, command: WireLamp, call: Call) -> list[LampDimmed]:
+    """Wire a lamp."""
+    return [STATUS.allow(lamp.status, LampDimmed(call.now, lamp.id))]
 
 
 def relight_lamp(command: RelightLamp, call: Call) -> list[LampLit]:
@@ -327,6 +341,12 @@ WRONG: Mapping[str, Context] = {
         operations(replace(LIGHT, route=Route("POST", "/zones"))),
     "weigh_lamp: it is about torch_id, which is in neither its path nor its query.":
         questions(replace(WEIGHT, about="torch_id", route=Route("GET", "/lamps/weight"))),
+    # commands
+    "wire_lamp: a value of WireLamp cannot be checked: Unable to generate pydantic-core schema for"
+    f" {Wattage!r}. Set `arbitrary_types_allowed=True` in the model_config to ignore this error or"
+    " implement `__get_pydantic_core_schema__` on your type to fully support it.":
+        operations(lamps.changes("POST /lamps/{lamp_id}/wire", WireLamp, wire_lamp,
+                                 LampCannotDimError)),
     # names
     "DimLamp: declared 2 times.":
         operations(lamps.changes(f"{PATH}-again", DimLamp, dim, LampCannotDimError)),

@@ -19,7 +19,7 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.deployment import verbs as service
 from beamkeep.deployment.settings import Settings
 from beamkeep.kernel import Operation
-from beamkeep_client.cli import command_line
+from beamkeep_client.cli import ON_HOSTS, command_line
 
 HOUSE, ROOT = Path(beamkeep.__file__).parent, Path(__file__).parents[3]
 FORBIDDEN = {"manager", "handler", "helper", "util", "utils", "common", "base", "misc"}
@@ -191,7 +191,8 @@ def test_every_declared_help_text_is_complete():
 
 def test_every_help_text_of_the_command_line_is_complete():
     group = command_line()
-    commands = [group.commands[name] for name in sorted(group.commands)]
+    named = [group.get_command(click.Context(group), name) for name in {*group.commands, *ON_HOSTS}]
+    commands = [command for command in named if command]
     commands += [each for each in vars(service).values() if isinstance(each, click.Command)]
     texts = [text for each in commands for text in command_line_texts(each, each.name or "")]
     texts += [(o.opts[0], o.help or "") for o in group.params if isinstance(o, click.Option)]

@@ -45,15 +45,14 @@ from beamkeep.surfaces.http.refusals import (
     TooManyRequestsError,
 )
 from beamkeep.surfaces.problem import problem
-from beamkeep.surfaces.tools import (
+from beamkeep.surfaces.tools.definitions import INSTRUCTIONS, ChangeOptions
+from beamkeep.surfaces.tools.listing import tools
+from beamkeep.surfaces.tools.selection import (
     CALL_OPERATION,
     EVERYDAY,
     FIND_OPERATION,
-    INSTRUCTIONS,
     MOST_LISTED,
-    ChangeOptions,
 )
-from beamkeep.surfaces.tools.listing import tools
 from beamkeep.surfaces.tools.server import UnknownToolError, server
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import by, call, enrol, memory_service, permit

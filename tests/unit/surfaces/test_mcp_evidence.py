@@ -13,7 +13,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.answers import EVIDENCE, AnswerEvidence
-from beamkeep.surfaces.tools import CALL_OPERATION
+from beamkeep.surfaces.tools.selection import CALL_OPERATION
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service, permit
 

@@ -15,9 +15,10 @@ from tests.support.rows import selected
 
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Operation, Question
-from beamkeep.surfaces.tools import CALL_OPERATION, EVERYDAY, FIND_OPERATION, HTTP_ONLY, compact
+from beamkeep.surfaces.tools.compact import compact
 from beamkeep.surfaces.tools.finding import operation_index
 from beamkeep.surfaces.tools.listing import tools
+from beamkeep.surfaces.tools.selection import CALL_OPERATION, EVERYDAY, FIND_OPERATION, HTTP_ONLY
 from beamkeep.testing.calling import Mcp, SurfaceAnswer
 from beamkeep_client.shared.words import GLOSSARY
 

@@ -13,7 +13,11 @@ MAX_RESPONSE_BYTES = 256 * 1024
 RESPONSE_TIMEOUT = 2.0
 
 PROVIDER_CONFIG = ConfigDict(
-    frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True
+    frozen=True,
+    extra="forbid",
+    use_attribute_docstrings=True,
+    hide_input_in_errors=True,
+    defer_build=True,
 )
 
 

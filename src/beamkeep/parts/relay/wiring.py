@@ -19,7 +19,7 @@ from .settings import RelaySettings
 def message_bus(own: RelaySettings, nats_url: SecretStr) -> MessageBus:
     """Return the bus to which events are relayed. Raise when its library is not installed."""
     try:
-        from .jetstream import JetStreamBus, StreamLimits  # noqa: PLC0415
+        from .jetstream import JetStreamBus, StreamLimits
     except ImportError:
         raise MissingExtraError("NATS_URL is set. Install beamkeep[nats].") from None
     limits = StreamLimits(

@@ -1,6 +1,8 @@
 """The JSON Schema of every event, for anyone."""
 
+import asyncio
 from collections.abc import Iterator
+from functools import cache, partial
 
 import msgspec
 
@@ -33,10 +35,12 @@ def event_schemas(catalogue: Catalogue, base_url: str) -> dict[tuple[str, str], 
 
 def event_schema_routes(catalogue: Catalogue, base_url: str) -> Iterator[PublicRoute]:
     """Yield the routes at which the schemas are read."""
-    schemas = event_schemas(catalogue, base_url)
+    # Few processes are asked for one.
+    made = cache(partial(event_schemas, catalogue, base_url))
 
     async def answer(request: HttpRequest) -> HttpResponse:
         named = request.values["event_type"], request.values["schema_version"]
+        schemas = await asyncio.to_thread(made)
         if named not in schemas:
             raise EventSchemaNotFoundError
         return HttpResponse(200, SCHEMA_JSON, schemas[named])

@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from beamkeep.kernel import Route, SurfaceKind
+from beamkeep.kernel import Catalogue, Route, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import encode
-from beamkeep.surfaces.openapi import document_text
 from beamkeep.telemetry import Telemetry
 
 from .documents import PublicDocument
@@ -42,8 +41,7 @@ def application(
     pages = {
         "/health": _fixed(TEXT, b"alive"),
         "/ready": readiness,
-        # It takes long to make, and few processes are asked for it.
-        "/openapi.json": PublicDocument(JSON, lambda: document_text(service.catalogue).encode()),
+        "/openapi.json": PublicDocument(JSON, lambda: _document(service.catalogue)),
         METADATA: _metadata(options, ""),
         f"{METADATA}/mcp": _metadata(options, "/mcp"),
     }
@@ -56,6 +54,13 @@ def application(
         *routes,
     ]
     return Edge(options, all_routes, service.admission, telemetry=telemetry)
+
+
+def _document(catalogue: Catalogue) -> bytes:
+    # What makes it takes long to import as well, and few processes are asked for it.
+    from beamkeep.surfaces.openapi import document_text  # noqa: PLC0415
+
+    return document_text(catalogue).encode()
 
 
 def _mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) -> HttpRoute:

@@ -19,7 +19,9 @@ from beamkeep.surfaces.shapes import (
     api_schemas,
     exactly,
 )
-from beamkeep.surfaces.tools import compact, tool_definition, unfold
+
+from .compact import compact, unfold
+from .definitions import tool_definition
 
 # A model reads what an event contains in the answer itself; OpenAPI has the whole schema.
 EVENTS: SchemaObject = {"events": {"type": "array", "items": {"type": "object"}}}

@@ -21,13 +21,24 @@ from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.tokens import TokenRefusal, Unverified
-from beamkeep.surfaces import tools as toolsets
 from beamkeep.surfaces.http.refusals import InternalError
 from beamkeep.surfaces.problem import problem
 from beamkeep.surfaces.schema import Endpoint
 from beamkeep.telemetry import CallRecord, Telemetry, attributed
 
+from .definitions import INSTRUCTIONS, ChangeOptions, options_of
 from .listing import tools
+from .prompts import get_prompt, list_prompts
+from .resources import Resources
+from .results import tool_result
+from .selection import (
+    CALL_OPERATION,
+    FIND_OPERATION,
+    HTTP_ONLY,
+    CallOperation,
+    FindOperation,
+    Toolbox,
+)
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -50,12 +61,12 @@ class Tools:
     ) -> None:
         self._service, self._caller = service, caller
         self._telemetry, self._asked = telemetry, asked
-        self.resources = toolsets.Resources(service.catalogue)
+        self.resources = Resources(service.catalogue)
 
     # The definitions take long to make, and a process that no agent calls does not need them.
     @cached_property
-    def _toolbox(self) -> toolsets.Toolbox:
-        return toolsets.Toolbox(self._service.catalogue, tools(self._service.catalogue))
+    def _toolbox(self) -> Toolbox:
+        return Toolbox(self._service.catalogue, tools(self._service.catalogue))
 
     async def show(
         self, context: McpContext, params: types.PaginatedRequestParams | None
@@ -82,10 +93,10 @@ class Tools:
         try:
             caller = await self._caller(context)
             name, arguments = params.name, params.arguments or {}
-            if name == toolsets.FIND_OPERATION.name:
-                return await self._find(parse(toolsets.FindOperation, arguments), caller)
-            if name == toolsets.CALL_OPERATION.name:
-                called = parse(toolsets.CallOperation, arguments)
+            if name == FIND_OPERATION.name:
+                return await self._find(parse(FindOperation, arguments), caller)
+            if name == CALL_OPERATION.name:
+                called = parse(CallOperation, arguments)
                 name, arguments = called.name, called.arguments
             endpoint = self._service.catalogue.named.get(name)
             if endpoint is None:
@@ -114,15 +125,15 @@ class Tools:
         admission = self._service.admission
         proposable = await admission.proposes(caller)
         permitted = await admission.permitted(caller, self._service.catalogue)
-        return permitted - toolsets.HTTP_ONLY | proposable, proposable
+        return permitted - HTTP_ONLY | proposable, proposable
 
-    async def _find(self, asked: toolsets.FindOperation, caller: Caller) -> types.CallToolResult:
+    async def _find(self, asked: FindOperation, caller: Caller) -> types.CallToolResult:
         surface, id = caller.transport or SurfaceKind.MCP_STDIO, caller.correlation_id
-        with self._telemetry.call(toolsets.FIND_OPERATION.name, surface, id) as record:
+        with self._telemetry.call(FIND_OPERATION.name, surface, id) as record:
             toolbox = await asyncio.to_thread(lambda: self._toolbox)
             found = toolbox.find(asked, *await self._permitted(caller))
             record.answered(200)
-        return toolsets.tool_result(encode(found))
+        return tool_result(encode(found))
 
     async def _answer(
         self, endpoint: Endpoint, arguments: dict[str, Any], caller: Caller, record: CallRecord
@@ -132,7 +143,7 @@ class Tools:
             result = await self._service.dispatcher.execute(endpoint, request)
             record.answered(result.status)
             id = msgspec.json.decode(result.body).get("proposal_id") if result.body else None
-            return toolsets.tool_result(
+            return tool_result(
                 result.body,
                 link=f"/proposals/{id}" if id and result.status == 202 else None,
                 version=result.version,
@@ -143,7 +154,7 @@ class Tools:
         own = {name: value for name, value in arguments.items() if name != "idempotency_key"}
         found = await self._service.queries.ask(endpoint, Request(caller, own))
         record.answered(200)
-        return toolsets.tool_result(found.body, version=found.version)
+        return tool_result(found.body, version=found.version)
 
     def _refusal(self, error: Exception, context: McpContext, **known: object) -> Refusal:
         """Return the refusal that answers an error. Log the error unless it is a refusal."""
@@ -159,14 +170,14 @@ class Tools:
 
 def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) -> Request:
     """Return the request, its arguments apart from the options that every operation takes."""
-    kind = toolsets.options_of(operation)
+    kind = options_of(operation)
     own = {name: value for name, value in arguments.items() if name not in kind.model_fields}
     try:
         options = parse(kind, {n: v for n, v in arguments.items() if n in kind.model_fields})
     except MalformedRequestError as refusal:
         # Passed on, because a missing grant is reported first.
         return Request(caller, refusal)
-    if_match = options.if_match if isinstance(options, toolsets.ChangeOptions) else None
+    if_match = options.if_match if isinstance(options, ChangeOptions) else None
     return Request(
         caller,
         own,
@@ -179,7 +190,7 @@ def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) ->
 
 def _refused(refusal: Refusal) -> types.CallToolResult:
     body = encode(problem(refusal))
-    return toolsets.tool_result(body, failed=True, retry_after=refusal.retry_after)
+    return tool_result(body, failed=True, retry_after=refusal.retry_after)
 
 
 def server(
@@ -190,14 +201,14 @@ def server(
     return Server(
         "beamkeep",
         version=version("beamkeep"),
-        instructions=toolsets.INSTRUCTIONS,
+        instructions=INSTRUCTIONS,
         on_list_tools=shown.show,
         on_call_tool=shown.call,
         on_list_resources=shown.resources.listed,
         on_list_resource_templates=shown.resources.templates,
         on_read_resource=shown.read,
-        on_list_prompts=toolsets.list_prompts,
-        on_get_prompt=toolsets.get_prompt,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
         # No argument of ours travels in a header; without this the SDK lists all tools per call.
         get_tool_input_schema=lambda _: None,
     )

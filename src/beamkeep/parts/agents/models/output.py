@@ -5,8 +5,6 @@ import re
 import unicodedata
 from typing import cast
 
-import jsonschema_rs
-
 from beamkeep.schemas import Json, JsonObject
 
 from .seam import LanguageModelOutputInvalidError, ModelAnswer
@@ -41,6 +39,7 @@ def read_output(
     text: str | None, schema: JsonObject, answered: ModelAnswer | None = None
 ) -> JsonObject:
     """Return the object in an answer, its texts cleaned. Raise when it does not fit the schema."""
+    from jsonschema_rs import validator_for  # noqa: PLC0415 - only answers of a model need it
 
     def invalid(detail: str) -> LanguageModelOutputInvalidError:
         return LanguageModelOutputInvalidError(detail, answered)
@@ -57,7 +56,7 @@ def read_output(
         raise invalid("The answer is not JSON.") from None
     cleaned = _cleaned(parsed)
     # The text of a fault would repeat what the model wrote.
-    if not isinstance(cleaned, dict) or not jsonschema_rs.validator_for(schema).is_valid(cleaned):
+    if not isinstance(cleaned, dict) or not validator_for(schema).is_valid(cleaned):
         raise invalid("The answer does not fit the schema.")
     return cleaned
 

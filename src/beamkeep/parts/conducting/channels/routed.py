@@ -12,8 +12,6 @@ from beamkeep.parts.conducting.control import (
 )
 from beamkeep.schemas import Json
 
-from .memory import ChannelSimulator
-
 type Makers = Mapping[Substrate, Callable[[], ControlSystem]]
 
 
@@ -54,18 +52,17 @@ def control_systems(
     silence_seconds: float = 15.0,
     connect_seconds: float = 5.0,
     tango_nodb_host: str | None = None,
-    simulator: ChannelSimulator | None = None,
+    simulator: Callable[[], ControlSystem] | None = None,
 ) -> RoutedControl:
     """Return the control systems behind the routes.
 
     Raise MissingExtraError when a route needs a library that is not installed.
     """
-    simulated = simulator or ChannelSimulator()
     makers = dict[Substrate, Callable[[], ControlSystem]]()
     for substrate in {route.substrate for route in routes}:
         match substrate:
             case Substrate.IN_MEMORY:
-                makers[substrate] = lambda: simulated
+                makers[substrate] = simulator or simulated
             case Substrate.EPICS_CA:
                 makers[substrate] = _channel_access(connect_seconds, silence_seconds)
             case Substrate.EPICS_PVA:
@@ -73,6 +70,14 @@ def control_systems(
             case Substrate.TANGO:
                 makers[substrate] = _tango(connect_seconds, silence_seconds, tango_nodb_host)
     return RoutedControl(routes, makers)
+
+
+def simulated() -> ControlSystem:
+    """Return a new control system in memory."""
+    # It needs numpy, which takes long to import and much memory.
+    from .memory import ChannelSimulator  # noqa: PLC0415
+
+    return ChannelSimulator()
 
 
 def _channel_access(connect: float, silence: float) -> Callable[[], ControlSystem]:

@@ -56,10 +56,10 @@ def _file(name: str, body: bytes) -> Responder:
 
 def _search(catalogue: Catalogue) -> Responder:
     """Return the names of the operations that fit words best, by the search that agents use."""
-    index = operation_index(catalogue)
 
     async def answer(request: HttpRequest) -> HttpResponse:
         asked = parse_qs(request.scope["query_string"].decode("latin-1")).get("words", [""])
+        index = operation_index(catalogue)
         names = index.find(asked[0][:MOST_CHARACTERS], catalogue.named, MOST_FOUND)
         return HttpResponse(200, JSON, encode({"operations": names}))
 
