@@ -18,7 +18,7 @@ from beamkeep.adapters.http_server import HttpConnection, HttpServer
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.tokens.providers import IdentityProviders, JwtProvider
 from beamkeep.contexts.catalogue import CATALOGUE
-from beamkeep.runtime.tail import shards
+from beamkeep.feed.tail import shards
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
