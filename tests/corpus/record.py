@@ -44,7 +44,7 @@ from tests.support.examples import (
     supply,
     trust,
 )
-from tests.unit.runtime.test_rows import STREAMS
+from tests.unit.feed.test_rows import STREAMS
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 
