@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def _by_module(stats: Any, client: float) -> Mapping[str, float]:
 
     What the event loop does between two functions is divided among all of them.
     """
-    found, floor = Counter[str](), _floor()
+    found, floor = defaultdict[str, float](float), _floor()
     for (file, _, name), (_, times, own, _, callers) in stats.stats.items():
         us = max(0.0, own - floor * times) * 1e6 / CALLS
         if file != "~":
@@ -92,7 +92,7 @@ def _by_module(stats: Any, client: float) -> Mapping[str, float]:
             by = sum(each[2] for each in callers.values()) or 1.0
             for (caller, _, _), each in callers.items():
                 found["Python" if caller == "~" else module_of(caller)] += us * each[2] / by
-    total = found.total()
+    total = sum(found.values())
     return {module: us * client / total for module, us in found.items()}
 
 
@@ -117,10 +117,9 @@ def table(costs: Mapping[str, Cost]) -> str:
         "client": [cost.client for cost in costs.values()],
         "server": [cost.server for cost in costs.values()],
     }
-    modules = Counter[str]()
-    for cost in costs.values():
-        modules.update(cost.by_module)
-    for module, _ in modules.most_common():
+    modules = {module for cost in costs.values() for module in cost.by_module}
+    of_all = {m: sum(cost.by_module.get(m, 0.0) for cost in costs.values()) for m in modules}
+    for module in sorted(of_all, key=lambda module: -of_all[module]):
         found = [cost.by_module.get(module, 0.0) for cost in costs.values()]
         if max(found) >= LEAST_US:
             rows[f"  {module}"] = found

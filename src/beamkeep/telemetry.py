@@ -424,7 +424,7 @@ def configure_logging(json: bool, level: str) -> None:
 
     def write(
         logger: object, method: str, line: structlog.typing.EventDict
-    ) -> structlog.typing.EventDict | bytes:
+    ) -> structlog.typing.ProcessorReturnValue:
         # One processor: a list of them costs more than what they do.
         if (correlation_id := CORRELATION_ID.get()) is not ...:
             line.setdefault("correlation_id", correlation_id)

@@ -44,6 +44,22 @@ def test_a_call_is_counted_and_timed_under_its_outcome():
     assert counted("beamkeep_call_seconds_count", {"name": "start_visit"}) == 3
 
 
+def test_a_call_is_in_the_buckets_of_its_duration_and_above(monkeypatch: pytest.MonkeyPatch):
+    telemetry, times = Telemetry(), iter([0.0, 0.25, 1.0, 41.0])
+    monkeypatch.setattr("beamkeep.telemetry.time.perf_counter", lambda: next(times))
+    for _ in range(2):
+        with telemetry.call("start_visit", "HTTP", CORRELATION_ID) as seen:
+            seen.answered(204)
+    counted = telemetry.registry.get_sample_value
+    bounds = ("0.1", "0.25", "30.0", "+Inf")
+    buckets = [
+        counted("beamkeep_call_seconds_bucket", {"name": "start_visit", "le": bound})
+        for bound in bounds
+    ]
+    assert buckets == [0, 1, 1, 2]
+    assert counted("beamkeep_call_seconds_sum", {"name": "start_visit"}) == 40.25
+
+
 def test_the_age_of_the_last_look_is_not_known_until_it_is_measured_and_grows_then():
     telemetry = Telemetry()
 
