@@ -36,7 +36,7 @@ IMPORTED = (
     "beamkeep.surfaces.http.mcp",
     "beamkeep.surfaces.openapi",
 )
-"""What programs of the tests do, so that it is imported once for all of them."""
+"""What programs of the tests need, which is imported once for all of them."""
 LARGEST = 2**20
 type OpenFile = IO[bytes] | int
 
