@@ -25,7 +25,18 @@ from typing import IO, Any
 from .cluster import await_paused
 
 ROOT = Path(__file__).parents[3]
-IMPORTED = "beamkeep.deployment.web", "beamkeep.surfaces.http.mcp", "beamkeep.adapters.http_server"
+IMPORTED = (
+    "beamkeep.adapters.http_server",
+    "beamkeep.deployment.web",
+    "beamkeep.parts.agents.loops",
+    "beamkeep.parts.conducting.loops",
+    "beamkeep.parts.subscriptions.loops",
+    "beamkeep.parts.witness.loops",
+    "beamkeep.parts.witness.proving",
+    "beamkeep.surfaces.http.mcp",
+    "beamkeep.surfaces.openapi",
+)
+"""What programs of the tests need, which is imported once for all of them."""
 LARGEST = 2**20
 type OpenFile = IO[bytes] | int
 
