@@ -77,9 +77,10 @@ def test_requests_of_a_later_event_loop_are_watched_too():
             pass
 
     async def late() -> bool:
+        deadline = deadlines.limit()
         with suppress(TimeoutError):
             async with asyncio.timeout(5):
-                with deadlines.limit() as deadline:
+                with deadline:
                     await asyncio.Event().wait()
         return deadline.expired()
 
