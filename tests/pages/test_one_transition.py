@@ -12,11 +12,15 @@ from tests.pages.test_tutorial import ROOT, changes
 INSTALLED = (".venv", "console/node_modules", "tests/oidc/node_modules")
 """What a copy shares with this checkout."""
 FOUR = Path(__file__).with_name("one_file_each.diff")
-"""A command with its event and a filter in one aggregate, a setting of one part, and a test."""
+"""A command with its event and a filter in one aggregate, and a setting of one part.
+
+And what is written by hand: a test, and the row of the new field in the table of all fields.
+"""
 EDITED = [
     "src/beamkeep/contexts/campaign/campaign.py",
     "src/beamkeep/parts/relay/settings.py",
     "tests/unit/contexts/campaign/test_campaign.py",
+    "tests/unit/contexts/fields.txt",
 ]
 SHOWN = {
     "docs/reference/operations.md": ("rename_campaign",),

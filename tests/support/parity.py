@@ -9,6 +9,7 @@ from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
 from beamkeep.contexts.seams.log import InvalidFeedCursorError
 from beamkeep.contexts.seams.witnessed import EventDiffersError, EventNotWitnessedError
 from beamkeep.kernel import Fresh, Operation, Question, Refusal
+from beamkeep.kernel.values import declared_refusals
 from beamkeep.surfaces.schema import input_schema
 from beamkeep.testing.examples import Do, Make
 from beamkeep.testing.properties import (
@@ -46,170 +47,52 @@ async def no_creators(do: Do) -> list[str]:
     return []
 
 
-# How the arguments of an example are spoiled, so that the first refusal about sense is given.
-# The name of another argument stands for what that argument is.
+# How the arguments of an example are spoiled, so that the first refusal about sense is given, where
+# that is not the refusal of a blank text. The name of another argument stands for what that is.
 SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
-    "register_actor": {"name": " "},
-    "update_actor_profile": {"email": " "},
-    "bind_actor_identity": {"issuer": " "},
-    "confirm_actor_identity": {"issuer": " "},
-    "unbind_actor_identity": {"issuer": " "},
-    "define_zone": {"name": " "},
-    "define_conduit": {"name": " "},
-    "define_surface": {"name": " "},
-    "define_policy": {"name": " "},
-    "define_agent": {"kind": " "},
-    "suspend_agent": {"reason": " "},
-    "deprecate_agent": {"reason": " "},
     "grant_agent_tool": {"tool_name": "open_gate"},
-    "reject_proposal": {"reason": " "},
-    "revoke_grant": {"reason": " "},
     "evaluate_authorization": {"command_name": "open_gate"},
     "get_shift_handover": {"to": "from"},
     "get_board": {"asset_id": a_part},
     "get_run_series": {"from": "2031-01-01T00:00:00Z"},
-    "ingest_scan": {"name": " "},
     "register_visit": {"planned_start_at": EARLIER, "planned_end_at": EARLIER},
-    "hold_visit": {"reason": " "},
-    "cancel_visit": {"reason": " "},
-    "abort_visit": {"reason": " "},
-    "void_visit": {"reason": " "},
-    "register_facility": {"name": " "},
-    "decommission_facility": {"reason": " "},
     "add_facility_trust_anchor_credential": {"facility_id": a_facility},
-    "remove_facility_trust_anchor_credential": {"reason": " "},
-    "register_credential": {"audience": " "},
     "start_credential_rotation": {"new_public_key": "key"},
     "complete_credential_rotation": {"credential_id": a_key},
-    "abort_credential_rotation": {"reason": " "},
-    "revoke_credential": {"reason": " "},
-    "define_permit": {"audience": " "},
     "activate_permit": {"permit_id": an_active_permit},
-    "suspend_permit": {"reason": " "},
     "resume_permit": {"permit_id": an_active_permit},
-    "revoke_permit": {"reason": " "},
     "export_artifact": {"permit_id": an_active_permit},
     "import_artifact": {"signature": "A" * 86},
     "initialize_seal": {"facility_id": a_facility},
     "sign_seal_pointer": {"head_hash": "x"},
     "rotate_seal_online_key": {"offline_root_signature": "A" * 86},
-    "register_enclosure": {"name": " "},
-    "observe_enclosure_status": {"reason": " "},
-    "decommission_enclosure": {"reason": " "},
-    "define_family": {"name": " "},
-    "version_family": {"version_tag": " "},
-    "define_model": {"name": " "},
-    "version_model": {"name": " "},
-    "deprecate_model": {"reason": " "},
-    "register_supply": {"kind": " "},
-    "mark_supply_available": {"reason": " "},
-    "degrade_supply": {"reason": " "},
-    "mark_supply_unavailable": {"reason": " "},
-    "mark_supply_recovering": {"reason": " "},
-    "restore_supply": {"reason": " "},
-    "observe_supply_status": {"reason": " "},
-    "deregister_supply": {"reason": " "},
-    "register_subject": {"name": " "},
-    "mount_subject": {"reason": " "},
-    "dismount_subject": {"reason": " "},
-    "discard_subject": {"reason": " "},
     "assign_subject_external_id": {"external_id": "igsn:10.58052/IEJCK00AB"},
-    "register_campaign": {"name": " "},
-    "hold_campaign": {"reason": " "},
-    "abandon_campaign": {"reason": " "},
     "add_run_to_campaign": {"campaign_id": a_closed_campaign},
-    "remove_run_from_campaign": {"reason": " "},
-    "register_decision": {"context": " "},
-    "rate_decision": {"comment": " "},
     "append_inferences": {"entries": one_inference_twice},
-    "append_decision_logbook_entry": {"text": " "},
     "define_calibration": {"operating_point": {}},
     "append_calibration_revision": {"value": {}},
-    "register_clearance": {"title": " "},
-    "append_clearance_review_step": {"role": " "},
     "approve_clearance": {"valid_until": EARLIEST},
-    "reject_clearance": {"reason": " "},
-    "expire_clearance": {"reason": " "},
-    "amend_clearance": {"title": " "},
-    "register_subscription": {"name": " "},
-    "pause_subscription": {"reason": " "},
     "rotate_subscription_secret": {"subscription_id": a_retired_subscription},
-    "retire_subscription": {"reason": " "},
-    "skip_delivery": {"reason": " "},
-    "register_caution": {"text": " "},
-    "supersede_caution": {"text": " "},
     "promote_caution_proposal": {"decision_id": a_decision},
-    "register_dataset": {"name": " "},
-    "discard_dataset": {"reason": " "},
-    "promote_dataset": {"reason": " "},
-    "demote_dataset": {"reason": " "},
-    "update_dataset_retention": {"reason": " "},
     "register_distribution": {"checksum": {"algorithm": "sha256", "value": "0"}},
-    "mark_distribution_stale": {"reason": " "},
-    "restore_distribution": {"reason": " "},
-    "mark_distribution_overwritten": {"reason": " "},
     "record_distribution_removal": {"removed_at": LATEST},
-    "discard_distribution": {"reason": " "},
     "record_acquisition": {"captured_at": LATEST},
-    "record_attestation": {"checker": " "},
     "get_custody_report": {"after": "nowhere"},
-    "start_run": {"name": " "},
-    "hold_run": {"reason": " "},
-    "resume_run": {"acknowledgement": " "},
-    "stop_run": {"reason": " "},
-    "abort_run": {"reason": " "},
-    "truncate_run": {"reason": " "},
-    "adjust_run": {"reason": " "},
     "append_observations": {"entries": one_reading_twice},
-    "register_procedure": {"name": " "},
-    "hold_procedure": {"reason": " "},
-    "abort_procedure": {"reason": " "},
-    "truncate_procedure": {"reason": " "},
-    "end_iteration": {"reason": " "},
-    "cancel_conduct": {"reason": " "},
     "request_distribution_check": {"distribution_id": a_discarded_copy},
     "append_activities": {"entries": one_activity_twice},
-    "append_run_logbook_entry": {"text": " "},
-    "register_asset": {"name": " "},
-    "rename_asset": {"name": " "},
-    "enter_asset_maintenance": {"reason": " "},
-    "degrade_asset": {"reason": " "},
-    "fault_asset": {"reason": " "},
-    "restore_asset": {"reason": " "},
-    "relocate_asset": {"reason": " "},
     "update_asset_settings": {"settings_patch": {"speed": "fast"}},
-    "add_asset_alternate_identifier": {"value": " "},
-    "remove_asset_alternate_identifier": {"value": " "},
     "assign_asset_external_id": {"external_id": "doi:10.5281/zenodo.42"},
     "get_asset_pidinst": {"asset_id": an_asset},
-    "register_mount": {"slot_code": " "},
     "install_asset": {"mount_id": a_decommissioned_mount},
-    "uninstall_asset": {"reason": " "},
     "update_mount_placement": {"mount_id": a_decommissioned_mount},
-    "decommission_mount": {"reason": " "},
-    "register_frame": {"name": " "},
     "update_frame_placement": {"placement": {"frame_id": str(uuid4()), **ORIGIN}},
-    "decommission_frame": {"reason": " "},
-    "define_capability": {"name": " "},
-    "version_capability": {"name": " "},
     "deprecate_capability": {"replaced_by_capability_id": "capability_id"},
-    "define_method": {"name": " "},
-    "version_method": {"name": " "},
-    "define_practice": {"name": " "},
-    "version_practice": {"name": " "},
-    "define_plan": {"name": " "},
-    "version_plan": {"name": " "},
-    "define_recipe": {"name": " "},
-    "version_recipe": {"version_tag": " "},
     "deprecate_recipe": {"replaced_by_recipe_id": "recipe_id"},
-    "register_edition": {"title": " "},
     "seal_edition": {"license": "©"},
-    "withdraw_edition": {"reason": " "},
     "assign_edition_external_id": {"external_id": "doi:10.1234/x"},
-    "hide_edition_external_id": {"reason": " "},
     "assign_dataset_external_id": {"external_id": "doi:10.1234/x"},
     "mint_dataset_external_id": {"creator_ids": no_creators},
-    "hide_dataset_external_id": {"reason": " "},
     "export_dataset_datacite": {"dataset_id": a_dataset},
     "get_edition_manifest": {"edition_id": an_edition},
     "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
@@ -232,20 +115,27 @@ def first_of_its_own(row: CallRow) -> type[Refusal] | None:
     return next((each for each in own if each not in UNSPEAKABLE), None)
 
 
+def blank(row: CallRow, first: type[Refusal]) -> Mapping[str, str]:
+    """Return a blank text for the first field of a command that refuses one so."""
+    fields = row.command.model_fields.items() if isinstance(row, Operation) else ()
+    of = (each.alias or name for name, each in fields if first in declared_refusals([each]))
+    return dict.fromkeys([*of][:1], " ")
+
+
 async def the_first_refusal_of_its_own_is_given(row: CallRow, stage: CallStage) -> None:
     first = first_of_its_own(row)
     assert first
     arguments = await stage.example(row, fresh=True)
-    if row.name in SPOILED:
-        for name, spoiled in SPOILED[row.name].items():
-            match spoiled:
-                case str():
-                    arguments[name] = arguments.get(spoiled, spoiled)
-                case dict():
-                    arguments[name] = spoiled
-                case _:
-                    arguments[name] = await spoiled(stage.do)
-    else:
+    spoiling = SPOILED.get(row.name) or blank(row, first)
+    for name, spoiled in spoiling.items():
+        match spoiled:
+            case str():
+                arguments[name] = arguments.get(spoiled, spoiled)
+            case dict():
+                arguments[name] = spoiled
+            case _:
+                arguments[name] = await spoiled(stage.do)
+    if not spoiling:
         # What was done cannot be done again.
         await stage.rest(row.name, arguments)
     refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments)

@@ -255,7 +255,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
             route=Route(*route.split(" ", 1)),
             doc=rule.__doc__ or "",
             command=command,
-            refusals=(*declared_refusals(command), *refusals),
+            refusals=(*declared_refusals(command.model_fields.values()), *refusals),
             aggregate=self,
             rule=rule,
             **more,
