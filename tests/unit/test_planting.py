@@ -22,6 +22,7 @@ SPREAD = {
     "console": 6,
 }
 ELSEWHERE = {
+    "src/beamkeep/feed/lists/rows.py": "runtime",
     "src/beamkeep/parts/settings.py": "surfaces",
     "src/beamkeep/parts/witness/postgres.py": "adapters",
 }
