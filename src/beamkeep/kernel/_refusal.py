@@ -28,9 +28,9 @@ class Refusal(Exception):
         cls.retry_after = retry_after or cls.retry_after
         cls.says = says or cls.says
         if cls.__doc__ is None:
-            of_base = (cls.__base__ or Refusal).__name__.removeprefix("Invalid")
+            inherited = (cls.__base__ or Refusal).__name__.removeprefix("Invalid")
             named = cls.__name__.removeprefix("Invalid").removesuffix("Error")
-            named = named.removesuffix(of_base)
+            named = named.removesuffix(inherited)
             message = cls.says.format(re.sub("(?<!^)(?=[A-Z])", " ", named).lower())
             cls.__doc__ = message[:1].upper() + message[1:]
 
