@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import uuid4
 
+from pydantic import create_model
+
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
 from beamkeep.contexts.seams.log import InvalidFeedCursorError
@@ -118,8 +120,10 @@ def first_of_its_own(row: CallRow) -> type[Refusal] | None:
 def blank(row: CallRow, first: type[Refusal]) -> Mapping[str, str]:
     """Return a blank text for the first field of a command that refuses one so."""
     fields = row.command.model_fields.items() if isinstance(row, Operation) else ()
-    of = (each.alias or name for name, each in fields if first in declared_refusals([each]))
-    return dict.fromkeys([*of][:1], " ")
+    for name, field in fields:
+        if first in declared_refusals(create_model("Alone", field=(field.annotation or str, field))):
+            return {field.alias or name: " "}
+    return {}
 
 
 async def the_first_refusal_of_its_own_is_given(row: CallRow, stage: CallStage) -> None:

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any, ClassVar, Never, Protocol, TypedDict, Unpack
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from ._authorization import ActorKind, ObjectScope, SurfaceKind
 from ._axis import Axis
 from ._event import Event, Upcast
-from ._query import UnnamedListing
+from ._query import DECLARED, UnnamedListing
 from ._record import Record
 from ._refusal import NotFound, Refusal
 from ._table import Fenced, Rows, SideWrite, Table
@@ -22,9 +22,7 @@ from .values import declared_refusals
 class Command(BaseModel):
     """A request to change something. It is parsed and checked once, at the surface."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
-    )
+    model_config = DECLARED
 
 
 class Call(Record):
@@ -255,7 +253,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
             route=Route(*route.split(" ", 1)),
             doc=rule.__doc__ or "",
             command=command,
-            refusals=(*declared_refusals(command.model_fields.values()), *refusals),
+            refusals=(*declared_refusals(command), *refusals),
             aggregate=self,
             rule=rule,
             **more,

@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from .values import Timestamp
 
+DECLARED = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
+
 
 class Query(BaseModel):
     """A request to read something. It writes nothing."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
-    )
+    model_config = DECLARED
 
     names: bool = False
     """Answer as `names` also the names of the objects in the answer, by id."""

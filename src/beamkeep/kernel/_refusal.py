@@ -16,10 +16,7 @@ class Refusal(Exception):
     """Seconds after which the same request may succeed; None if unknown."""
 
     says: ClassVar[str] = ""
-    """The message of a subclass without a docstring.
-
-    Its braces stand for the name of the subclass, without the words that it has from its base.
-    """
+    """The message of a subclass without a docstring; braces stand for what its name adds."""
 
     def __init_subclass__(
         cls, status: int | None = None, retry_after: int | None = None, says: str | None = None
@@ -30,8 +27,8 @@ class Refusal(Exception):
         if cls.__doc__ is None:
             inherited = (cls.__base__ or Refusal).__name__.removeprefix("Invalid")
             named = cls.__name__.removeprefix("Invalid").removesuffix("Error")
-            named = named.removesuffix(inherited)
-            message = cls.says.format(re.sub("(?<!^)(?=[A-Z])", " ", named).lower())
+            words = re.sub("(?<!^)(?=[A-Z])", " ", named.removesuffix(inherited)).lower()
+            message = cls.says.format(words)
             cls.__doc__ = message[:1].upper() + message[1:]
 
     def __init__(self, detail: str | None = None, **facts: object) -> None:

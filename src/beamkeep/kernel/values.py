@@ -1,15 +1,13 @@
 """Small constrained values used across contexts."""
 
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 from annotated_types import Ge, Lt, MaxLen, MinLen
-from pydantic import AwareDatetime, BeforeValidator, GetCoreSchemaHandler
-from pydantic.fields import FieldInfo
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from ._event import MayContainPersonalData
@@ -63,8 +61,9 @@ class Trimmed:
         return core_schema.no_info_after_validator_function(trim, schemas(text))
 
 
-def declared_refusals(fields: Iterable[FieldInfo]) -> tuple[type[Refusal], ...]:
-    """Return the refusals that fields of a command declare, also inside its records."""
+def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:
+    """Return the refusals that the fields of a command declare, also inside its records."""
+    fields = model.model_fields.values()
     parts: list[Any] = [part for each in fields for part in (each.annotation, *each.metadata)]
     for part in parts:  # it grows by what each part contains; an alias may contain itself
         held = get_args(part) or (getattr(part, "__value__", None),)

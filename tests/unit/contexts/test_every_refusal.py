@@ -104,7 +104,7 @@ SENTENCES = (
 
 def unmet(operation: Operation) -> set[str]:
     """Return the outcomes of an operation that no sentence has met yet."""
-    of_fields = declared_refusals(operation.command.model_fields.values())
+    of_fields = declared_refusals(operation.command)
     declared = {"then"} | {r.__name__ for r in operation.refusals if r not in of_fields}
     return declared - {outcome for name, outcome in REACHED if name == operation.name}
 
