@@ -121,7 +121,9 @@ def blank(row: CallRow, first: type[Refusal]) -> Mapping[str, str]:
     """Return a blank text for the first field of a command that refuses one so."""
     fields = row.command.model_fields.items() if isinstance(row, Operation) else ()
     for name, field in fields:
-        if first in declared_refusals(create_model("Alone", field=(field.annotation or str, field))):
+        if first in declared_refusals(
+            create_model("Alone", field=(field.annotation or str, field))
+        ):
             return {field.alias or name: " "}
     return {}
 

@@ -25,10 +25,9 @@ class Refusal(Exception):
         cls.retry_after = retry_after or cls.retry_after
         cls.says = says or cls.says
         if cls.__doc__ is None:
-            inherited = (cls.__base__ or Refusal).__name__.removeprefix("Invalid")
-            named = cls.__name__.removeprefix("Invalid").removesuffix("Error")
-            words = re.sub("(?<!^)(?=[A-Z])", " ", named.removesuffix(inherited)).lower()
-            message = cls.says.format(words)
+            parent = cls.mro()[1].__name__.removeprefix("Invalid")
+            named = cls.__name__.removeprefix("Invalid").removesuffix("Error").removesuffix(parent)
+            message = cls.says.format(re.sub("(?<!^)(?=[A-Z])", " ", named).lower())
             cls.__doc__ = message[:1].upper() + message[1:]
 
     def __init__(self, detail: str | None = None, **facts: object) -> None:
