@@ -74,10 +74,14 @@ class HttpRequest:
         if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise refusals.UnsupportedMediaTypeError
         # Not by `stream`: an asynchronous generator costs more than the rest of this.
-        limit, body = self._limits.body_bytes, b""
+        limit, parts = self._limits.body_bytes, list[bytes]()
+        left = limit
         self._begin_reading(limit)
         while self.reading:
-            body += await self._part(limit, limit - len(body))
+            parts.append(await self._part(limit, left))
+            left -= len(parts[-1])
+        # Joined once: a body of many small parts is copied once, not once for each part.
+        body = b"".join(parts)
         media_type = self.headers.get(b"content-type", b"").partition(b";")[0]
         if body and media_type.strip().lower() != b"application/json":
             raise refusals.UnsupportedMediaTypeError
