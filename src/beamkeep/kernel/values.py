@@ -3,7 +3,6 @@
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 from annotated_types import Ge, Lt, MaxLen, MinLen
@@ -56,9 +55,11 @@ class Trimmed:
 
     refusal: type[Refusal]
 
+    def trim(self, text: str) -> str:
+        return trimmed(text, self.refusal)
+
     def __get_pydantic_core_schema__(self, text: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
-        trim = partial(trimmed, refusal=self.refusal)
-        return core_schema.no_info_after_validator_function(trim, schemas(text))
+        return core_schema.no_info_after_validator_function(self.trim, schemas(text))
 
 
 def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:
