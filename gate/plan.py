@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from gate.suites import BUILT, Suite
 from gate.turns import waited
 
-BUDGET = 20 * 60
-"""Seconds that a gate is to take on a quiet machine."""
+BUDGET = 19 * 60
+"""Seconds after which no touched slice is to run: a gate takes 20 minutes on a quiet machine."""
 LATEST = 60 * 60
 """Seconds after which no slice begins, however slow the machine is."""
 

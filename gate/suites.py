@@ -290,7 +290,7 @@ SLICES = (
         subjects=(POSTGRES, "src/beamkeep/deployment/verbs.py"),
     ),
     system("outside", 150, "observers", "relay", "scans", "verify_copies", "custody_plan"),
-    system("schemathesis", 120, "schemathesis", subjects=("src/beamkeep/surfaces/",))._replace(
+    system("schemathesis", 200, "schemathesis", subjects=("src/beamkeep/surfaces/",))._replace(
         marks="not timed"
     ),
     Suite("devices-channels", 75, ("tests/devices",), left_out=("tests/devices/compute",)),
