@@ -217,8 +217,8 @@ SLICES = (
     ),
     faults("load", 120, "hot_stream", "tail_stall", "network", subjects=(POSTGRES,)),
     faults("fuzzing", 60, "fuzzing", subjects=("src/beamkeep/runtime/", "src/beamkeep/schemas/")),
-    faults("rebuild", 90, "rebuild", subjects=(WORKERS, POSTGRES)),
-    faults("abuse", 90, subjects=(HTTP, "src/beamkeep/adapters/http_server.py"))._replace(
+    faults("rebuild", 40, "rebuild", subjects=(WORKERS, POSTGRES)),
+    faults("abuse", 170, subjects=(HTTP, "src/beamkeep/adapters/http_server.py"))._replace(
         tests=("tests/system/test_abuse.py", "tests/system/test_starving.py")
     ),
     faults("restore", 90, "restore", subjects=(POSTGRES,)),
