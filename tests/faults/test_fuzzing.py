@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.kernel import Aggregate, Event, Invalid, NotFound, Record, Upcast
+from beamkeep.kernel.values import declared_refusals
 from beamkeep.runtime import codec, cursors, parsing, queries
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.cursors import Cursors
@@ -125,7 +126,8 @@ OPERATIONS = CATALOGUE.operations
 def read_body(data: bytes) -> None:
     operation = OPERATIONS[data[0] % len(OPERATIONS) if data else 0]
     arguments = parse_body(data[1:])
-    parse(operation.command, arguments)
+    with suppress(*declared_refusals(operation.command)):
+        parse(operation.command, arguments)
     # What was read must have a fingerprint.
     msgspec.json.encode([operation.name, arguments], order="sorted")
 
