@@ -433,6 +433,10 @@ class Person:
         A hasty person presses the button twice.
         """
         outcome, dry = await self.dry_run(row, arguments, place)
+        if place and dry and dry.status == HTTPStatus.PRECONDITION_FAILED:
+            # The screen had not read the object again since the last command: open the form again.
+            await self.close()
+            outcome, dry = await self.dry_run(row, arguments, place)
         if outcome != "ready":
             return dry
         button = self.sheet.locator(SENDS).first
