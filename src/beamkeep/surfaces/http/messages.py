@@ -113,7 +113,7 @@ class HttpRequest:
         self.reading = self.was_read = True
 
     async def _part(self, limit: float, left: float) -> bytes:
-        """Return the next part of the body, of which so much is left of the limit."""
+        """Return the next part of the body. Refuse a part longer than what is left of the limit."""
         message = await self.receive()
         if message["type"] == "http.disconnect":
             raise refusals.BodyIncompleteError
