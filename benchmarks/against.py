@@ -252,7 +252,7 @@ async def alternate(
 def write_entry_points(tree: Path) -> None:
     """Let the programs of a tree find the entry points of its own commit, not the installed."""
     project = tomllib.loads((tree / "pyproject.toml").read_text())["project"]
-    groups = project["entry-points"] | {"console_scripts": project.get("scripts", {})}
+    groups = project.get("entry-points", {}) | {"console_scripts": project.get("scripts", {})}
     lines = [
         line
         for group, points in groups.items()
