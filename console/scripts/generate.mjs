@@ -7,11 +7,8 @@ const REFERENCE = new URL("../../docs/reference/", import.meta.url);
 const API = new URL("../src/api/", import.meta.url);
 const document = JSON.parse(await readFile(new URL("openapi.json", REFERENCE), "utf8"));
 const { events, rows } = JSON.parse(await readFile(new URL("events.json", REFERENCE), "utf8"));
-const CLIENT = new URL("../../client/src/beamkeep_client/catalogue.json", import.meta.url);
-const verbs = new Map(JSON.parse(await readFile(CLIENT, "utf8")).map(({ name, noun, verb }) => [name, [noun, verb].filter(Boolean).join(" ")]));
 const { schemas } = document.components;
 const { routes, operations, schemas: used } = described(document);
-for (const [name, operation] of Object.entries(operations)) operation.commandLine = verbs.get(name) ?? "";
 
 const union = (names) => names.map((name) => `\n  | ${JSON.stringify(name)}`).join("");
 const enums = Object.entries(schemas).filter(([, schema]) => schema.enum && schema.type === "string");

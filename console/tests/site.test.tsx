@@ -33,7 +33,13 @@ const document = {
         parameters: [{ $ref: "#/components/parameters/DryRun" }],
         requestBody: json({ properties: { name: { type: "string" }, size: { anyOf: [{ $ref: "#/components/schemas/Size" }, { type: "null" }] } }, required: ["name"] }),
       },
-      get: { operationId: "list_tools", tags: ["Tool"], summary: "List tools.", "x-beamkeep": { title: "List tools", aggregate: "Tool", composed_of: ["Asset"] }, parameters: [] },
+      get: {
+        operationId: "list_tools",
+        tags: ["Tool"],
+        summary: "List tools.",
+        "x-beamkeep": { title: "List tools", command_line: "tool list", aggregate: "Tool", composed_of: ["Asset"] },
+        parameters: [],
+      },
     },
     "/tools/{tool_id}/scrap": {
       post: {
@@ -83,6 +89,15 @@ describe("the operations of a site", () => {
     expect(sent("POST /tools")).toEqual([]);
     fireEvent.click(await screen.findByRole("button", { name: "Register a tool", hidden: true }));
     await waitFor(() => expect(sent("POST /tools").map(({ body }) => body)).toEqual([{ name: "Wrench" }]));
+  });
+
+  test("are copied as a line for a terminal", async () => {
+    const copied = vi.fn((_text: string) => Promise.resolve());
+    vi.stubGlobal("navigator", { clipboard: { writeText: copied } });
+    await searching("list tools", { ...own("list_tools"), "GET /tools": { items: [] } });
+    await option(/List tools/);
+    fireEvent.click(await screen.findByRole("button", { name: "Copy command line", hidden: true }));
+    expect(copied.mock.calls).toEqual([["beamkeep tool list"]]);
   });
 
   test("show why they are refused", async () => {

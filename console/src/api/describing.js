@@ -44,7 +44,7 @@ function formOf(each, place, own, body) {
     ...place,
     isCommand: place.method !== "GET",
     summary: each.summary,
-    commandLine: "",
+    commandLine: each["x-beamkeep"]?.command_line ?? "",
     fields: { ...fields, ...body?.properties },
     required: [...own.filter(({ required }) => required).map(({ name }) => name), ...(body?.required ?? [])],
     ...(each.parameters.some(({ $ref }) => $ref?.endsWith("/ProposalNote")) && { proposable: true }),

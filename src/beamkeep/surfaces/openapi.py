@@ -12,6 +12,7 @@ from beamkeep.contexts.agent.actions import AgentActionCapReachedError
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 from beamkeep.runtime.remedies import moves_of
+from beamkeep.surfaces.tools.command_line import noun_and_verb
 from beamkeep.surfaces.tools.finding import context_of, title_of
 
 from .http import refusals
@@ -94,8 +95,7 @@ def describe(catalogue: Catalogue) -> SchemaObject:
     schemas, shared = api_schemas(catalogue), dict[str, SchemaObject]()
     paths: dict[str, SchemaObject] = defaultdict(dict)
     for endpoint in catalogue.named.values():
-        route = endpoint.route
-        described = _described(endpoint, schemas, shared, endpoint.name in catalogue.proposable)
+        route, described = endpoint.route, _described(endpoint, schemas, shared, catalogue)
         paths[route.path][route.method.lower()] = described
     document: SchemaObject = {
         "openapi": "3.1.0",
@@ -129,9 +129,9 @@ def document_text(catalogue: Catalogue) -> str:
 
 
 def _described(
-    endpoint: Endpoint, schemas: ApiSchemas, shared: dict[str, SchemaObject], proposable: bool
+    endpoint: Endpoint, schemas: ApiSchemas, shared: dict[str, SchemaObject], of: Catalogue
 ) -> SchemaObject:
-    asked = schemas.arguments(endpoint)
+    proposable, asked = endpoint.name in of.proposable, schemas.arguments(endpoint)
     properties, required = asked.get("properties", {}), asked.get("required", ())
     in_path = endpoint.route.fields
     own = {name: schema for name, schema in properties.items() if name not in in_path}
@@ -168,16 +168,17 @@ def _described(
         "operationId": endpoint.name,
         "tags": [endpoint.aggregate.name],
         "summary": _sentences(endpoint.doc),
-        "x-beamkeep": _extension(endpoint),
+        "x-beamkeep": _extension(endpoint, of),
         "parameters": parameters,
         "responses": dict(sorted(answers.items())),
         **body,
     }
 
 
-def _extension(endpoint: Endpoint) -> SchemaObject:
-    """Return what a button of an operation says, which aggregate it changes, and how."""
+def _extension(endpoint: Endpoint, of: Catalogue) -> SchemaObject:
+    """Return what a button and the command line call an operation, and what it changes how."""
     extension: SchemaObject = {"title": title_of(endpoint), "aggregate": endpoint.aggregate.name}
+    extension["command_line"] = " ".join(filter(None, noun_and_verb(of)[endpoint.name]))
     extension["kind"] = _kind(endpoint)
     if isinstance(endpoint, Question) and endpoint.composed_of:
         extension["composed_of"] = sorted(endpoint.composed_of)

@@ -278,6 +278,7 @@ def test_every_move_of_an_axis_belongs_to_an_operation():
 EXTENSIONS: dict[str, dict[str, Any]] = {
     "start_run": {
         "title": "Start a run",
+        "command_line": "run start",
         "aggregate": "Run",
         "kind": "create",
         "destructive": False,
@@ -285,6 +286,7 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
     },
     "hold_run": {
         "title": "Hold a run",
+        "command_line": "run hold",
         "aggregate": "Run",
         "kind": "change",
         "destructive": False,
@@ -300,6 +302,7 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
     },
     "abort_run": {
         "title": "Abort a run",
+        "command_line": "run abort",
         "aggregate": "Run",
         "kind": "change",
         "destructive": True,
@@ -315,6 +318,7 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
     },
     "deactivate_actor": {
         "title": "Deactivate an actor",
+        "command_line": "actor deactivate",
         "aggregate": "Actor",
         "kind": "change",
         "destructive": True,
@@ -328,16 +332,33 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
             }
         ],
     },
-    "get_run": {"title": "Show a run", "aggregate": "Run", "kind": "get"},
+    "get_run": {
+        "title": "Show a run",
+        "command_line": "run get",
+        "aggregate": "Run",
+        "kind": "get",
+    },
     "get_run_history": {
         "title": "Show the history of a run",
+        "command_line": "run history",
         "aggregate": "Run",
         "kind": "history",
     },
-    "list_runs": {"title": "List runs", "aggregate": "Run", "kind": "list"},
-    "list_run_observations": {"title": "List run observations", "aggregate": "Run", "kind": "list"},
+    "list_runs": {
+        "title": "List runs",
+        "command_line": "run list",
+        "aggregate": "Run",
+        "kind": "list",
+    },
+    "list_run_observations": {
+        "title": "List run observations",
+        "command_line": "run observations",
+        "aggregate": "Run",
+        "kind": "list",
+    },
     "get_plan_readiness": {
         "title": "Show whether a run of a plan can start",
+        "command_line": "plan readiness",
         "aggregate": "Plan",
         "kind": "answer",
         "composed_of": [

@@ -3,7 +3,8 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from inspect import cleandoc
 from itertools import product, takewhile
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from beamkeep.contexts.catalogue import CATALOGUE, SITE
 from beamkeep.kernel import (
     Accepted,
+    Catalogue,
     Context,
     Entries,
     History,
@@ -147,8 +149,8 @@ def _rows_of(context: Context) -> tuple[CommandRow, ...]:
 
 
 def _every_row() -> list[dict[str, Any]]:
-    schemas, verbs = ApiSchemas(CATALOGUE), _verbs(CATALOGUE.named.values())
-    return [_row(row, verbs[row.name], schemas) for row in CATALOGUE.named.values()]
+    schemas, words = ApiSchemas(CATALOGUE), noun_and_verb(CATALOGUE)
+    return [_row(row, words[row.name], schemas) for row in CATALOGUE.named.values()]
 
 
 def _row(row: CommandRow, words: tuple[str, str], schemas: ApiSchemas) -> dict[str, Any]:
@@ -184,8 +186,10 @@ def _kind(row: CommandRow) -> str:
 # --- nouns and verbs ---
 
 
-def _verbs(rows: Iterable[CommandRow]) -> Mapping[str, tuple[str, str]]:
+@cache
+def noun_and_verb(catalogue: Catalogue) -> Mapping[str, tuple[str, str]]:
     """Return noun and verb of every row; a pair that two would share keeps more words."""
+    rows = catalogue.named.values()
     short = {row.name: _words(row, drop=True) for row in rows}
     shared = {words for words, count in Counter(short.values()).items() if count > 1}
     whole = {row.name: _words(row, drop=False) for row in rows}
