@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from beamkeep.adapters.postgres.append_statement import NOT_MOVED, NOT_STALE
+from beamkeep.adapters.postgres.append_statement import IS_PERMITTED, NOT_MOVED, NOT_STALE
 from beamkeep.adapters.postgres.append_writer import AppendWriter
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -67,6 +67,7 @@ MUTANTS = {
     "append without the check of versions": Variant(
         pool=altering(NOT_STALE), unique_versions=False
     ),
+    "recalled callers without the check of their grants": Variant(pool=altering(IS_PERMITTED)),
     "act, then remember": Variant(store=ForgetfulStore),
     "blind retry after a lost answer": Variant(store=BlindStore),
     "snapshots kept apart from their events": Variant(store=HastyStore),

@@ -28,7 +28,7 @@ from beamkeep.adapters.postgres import (
     projections,
     tail,
 )
-from beamkeep.adapters.postgres.append_statement import NOT_MOVED, NOT_STALE
+from beamkeep.adapters.postgres.append_statement import IS_PERMITTED, NOT_MOVED, NOT_STALE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
@@ -317,10 +317,10 @@ class MemoryPostgres:
             if version.seen_by(seen)
         ]
 
-    def row(self, name: str, *key: str) -> Any:
-        """Return the row with this key, if there is one."""
-        versions = self.table(name).get(key, ())
-        return next((v.row for v in versions if v.seen_by(self.commits)), None)
+    def row(self, name: str, *key: str, snapshot: int | None = None) -> Any:
+        """Return the row with this key that a snapshot shows, if there is one."""
+        versions, seen = self.table(name).get(key, ()), self.commits if snapshot is None else snapshot
+        return next((v.row for v in versions if v.seen_by(seen)), None)
 
     def selected(
         self, name: str, where: Sequence[tuple[str, Sequence[object]]], snapshot: int | None = None
@@ -390,10 +390,13 @@ class MemoryPostgres:
         new = list(zip(*columns, strict=True))
         # The arguments are in the order in which the clauses name them.
         more = list(arguments[8:])
+        last_event_id = more.pop(0) if "p.event_id =" in statement else None
+        caller = [more.pop(0) for _ in range(9)] if "\npermitted AS" in statement else []
         read: list[Sequence[Any]] = [(), (), ()]
         if "\nmoved AS" in statement:
             read = [more.pop(0) for _ in range(3)]
-        about = [more.pop(0) for _ in range(5)]
+        known = [caller[0], caller[5]] if caller else []
+        about = [*known, *(more.pop(0) for _ in range(5 - len(known)))]
         answer = [more.pop(0) for _ in range(5)] if "\nanswer AS" in statement else None
         snapshots = [more.pop(0) for _ in range(5)] if "\nsnapshot AS" in statement else []
         rows = [match.groups() for match in ROW_WRITE.finditer(statement)]
@@ -404,7 +407,9 @@ class MemoryPostgres:
         await self.weather.pause()
         self.require(tx)
         xid = self.identify(tx)
-        if NOT_STALE in statement and self._stale(tx, xid, new):
+        if NOT_STALE in statement and self._stale(tx, xid, new, last_event_id):
+            return [(0, None, None)]
+        if IS_PERMITTED in statement and not self._permitted(tx, *caller):
             return [(0, None, None)]
         if NOT_MOVED in statement and any(
             any(event.version == version + 1 for event in self.events((kind, id), tx.snapshot))
@@ -427,7 +432,48 @@ class MemoryPostgres:
             )
         return [(len(new), self._position_of(tx), xid)]
 
-    def _stale(self, tx: Transaction, xid: int, new: Sequence[Sequence[Any]]) -> bool:
+    def _permitted(
+        self,
+        tx: Transaction,
+        principal_id: UUID,
+        kind: str,
+        issuer: str | None,
+        subject: str | None,
+        conduit_id: UUID,
+        surface_id: UUID | None,
+        scope: str,
+        command_name: str,
+        policy_id: UUID,
+    ) -> bool:
+        """Return whether the caller that was recalled is still permitted to make the call."""
+        seen, where = tx.snapshot, (str(conduit_id), surface_id and str(surface_id), scope)
+        who = self.row("principal_standing", str(principal_id), snapshot=seen)
+        bound = issuer and self.row("actor_identity", str(issuer), str(subject), snapshot=seen)
+        grant = self.row("policy_grant", str(policy_id), str(principal_id), snapshot=seen)
+        return bool(
+            (who and who["kind"] == kind and not who["barred"] and not who["agent_kind"])
+            and (issuer is None or (bound and bound["actor_id"] == str(principal_id)))
+            and grant
+            and (grant["conduit_id"], grant["surface_id"], grant["object_scope"]) == where
+            and {command_name, "*"} & {*grant["permitted_commands"]}
+        )
+
+    def _stale(
+        self,
+        tx: Transaction,
+        xid: int,
+        new: Sequence[Sequence[Any]],
+        last_event_id: UUID | None,
+    ) -> bool:
+        if last_event_id:
+            ((kind, id, version, *_),) = new
+            last = self.events((kind, id), tx.snapshot)[-1:]
+            return not (
+                last
+                and last[0].version >= version - 1
+                and last[0].event_id == last_event_id
+                and last[0].place[0] < xid
+            )
         versions: dict[Stream, list[int]] = {}
         for kind, id, version, *_ in new:
             versions.setdefault((kind, id), []).append(version)

@@ -84,6 +84,11 @@ class Request(Record):
     parses: Callable[[], Arguments] | None = None
     """Returns all arguments; it is called when the call is permitted, because parsing costs."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its own caller wants it carried out now."""
+        return not (self.dry_run or self.approves or self.admitted or self.proposal_note)
+
 
 class Admitted(Record):
     """A call that is permitted."""
@@ -127,15 +132,15 @@ class Admission:
         key: str | None = None,
         fold: UUID | None = None,
         approves: bool = False,
+        recalls: bool = False,
     ) -> Admitted:
         """Return the call context, read by one statement. Raise a refusal when it is denied.
 
         With `approves`, deny a caller who may only propose the call.
         """
         proposable = name in self._proposable and not approves
-        place, opened = await self._open(
-            name, caller, stream=stream, idempotency_key=key, fold=fold, proposable=proposable
-        )
+        target = {"stream": stream, "idempotency_key": key, "fold": fold, "recalls": recalls}
+        place, opened = await self._open(name, caller, proposable=proposable, **target)
         standing = opened.standing
         verdict = _verdict(name, caller.transport, place, opened, proposable=proposable)
         if isinstance(verdict, Deny):

@@ -39,6 +39,10 @@ class OutsideNeededError(Exception):
         self.request, self.now = request, now
 
 
+class OutdatedError(Exception):
+    """What was recalled does not suffice. Decide again by what is stored."""
+
+
 class Pending(Record):
     """A command that is being carried out, and the stream that it changes, if it names one."""
 
@@ -74,6 +78,8 @@ class EarlierAttempts(Record):
     """Whether steps outside the service are taken."""
     now: datetime | None = None
     """The time of the decision that asked for the last step, which the next decision has too."""
+    recalls: bool = False
+    """Whether what the store remembers may decide."""
 
 
 class DecidedCommand(NamedTuple):

@@ -32,6 +32,7 @@ from .deciding import (
     CommandResult,
     DecidedCommand,
     EarlierAttempts,
+    OutdatedError,
     OutsideNeededError,
     Pending,
     target_of,
@@ -138,11 +139,15 @@ class Dispatcher:
         """
         # Each command sees the events of those before it, but not the rows that those write.
         commands, (_, first) = [Pending(*call, target_of(*call)) for call in calls], calls[0]
-        found, attempt, looked_again = EarlierAttempts({}, {}), 1, False
+        attempt, looked_again = 1, False
+        found = EarlierAttempts({}, {}, recalls=len(calls) == 1 and basis is NO_BASIS)
         while attempt <= ATTEMPTS:
             try:
                 async with self._in_turn([await self._queue(each) for each in commands]):
                     return await self._attempt(commands, found, basis)
+            except OutdatedError:
+                found = replace(found, recalls=False)
+                continue
             except OutsideNeededError as needed:
                 # No turn and no connection is held while the step runs.
                 step = self._outside[type(needed.request)]
@@ -163,7 +168,7 @@ class Dispatcher:
                     await self._record(refusal, first)
                     raise
                 looked_again = True
-            found = replace(found, now=None)
+            found = replace(found, now=None, recalls=False)
             await asyncio.sleep(random.uniform(0, 0.004) * attempt)  # noqa: S311
             attempt += 1
         raise ConcurrencyError
@@ -194,9 +199,22 @@ class Dispatcher:
     async def _attempt(
         self, commands: Sequence[Pending], found: EarlierAttempts, basis: Basis
     ) -> list[CommandResult]:
-        # 1-6. Each command in turn: who, where, may it, again?, load, decide.
-        session, decisions = self._sessions(), list[DecidedCommand]()
+        session = self._sessions()
         session.versions.update(basis.versions)
+        try:
+            return await self._carry_out(commands, found, basis, session)
+        except OutcomeUnknownError:
+            raise
+        except (MovedError, OutsideNeededError, Refusal):
+            if session.recalled:
+                raise OutdatedError from None
+            raise
+
+    async def _carry_out(
+        self, commands: Sequence[Pending], found: EarlierAttempts, basis: Basis, session: Session
+    ) -> list[CommandResult]:
+        # 1-6. Each command in turn: who, where, may it, again?, load, decide.
+        decisions = list[DecidedCommand]()
         for command in commands:
             if decisions:
                 session.decide(decisions[-1].events)
@@ -210,6 +228,8 @@ class Dispatcher:
         every = [each for decision in decisions for each in (decision.carried, decision) if each]
         events = [event for decision in every for event in decision.events]
         outcome = [part for decision in every for part in decision.outcome]
+        if session.recalled and len(events) != 1:
+            raise OutdatedError
         answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
             again = first.result(written, repeated=True)
@@ -228,8 +248,10 @@ class Dispatcher:
                 occurred_at=first.call.now,
                 snapshots=session.snapshots(events),
                 fence=one_of(outcome, kernel.Fenced),
+                opened=first.admitted.opened if found.recalls else None,
             )
         )
+        session.recalled = False  # It is written: whatever fails now, it is not decided again.
 
         # 8. Answer.
         return [
@@ -244,7 +266,8 @@ class Dispatcher:
     ) -> DecidedCommand | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
         operation, stream, key = pending.operation, pending.stream, pending.request.idempotency_key
-        admitted = await self._admitted(pending)
+        admitted = await self._admitted(pending, found.recalls and pending.request.is_plain)
+        session.recalled = admitted.opened.is_recalled
         pending, command = pending.parsed()
         request = pending.request
         session.read_for(admitted.standing.principal_id, admitted.scope)
@@ -300,7 +323,7 @@ class Dispatcher:
             carried=carried,
         )
 
-    async def _admitted(self, pending: Pending) -> Admitted:
+    async def _admitted(self, pending: Pending, recalls: bool) -> Admitted:
         """Return who calls from where, and may, with what the store holds of the target."""
         operation, request = pending.operation, pending.request
         if request.admitted:
@@ -308,8 +331,10 @@ class Dispatcher:
         key = request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[operation.aggregate.name]
+        target, name = (pending.stream, sound, fold), operation.name
+        recalls = recalls and not self._store.is_contended(pending.stream)
         return await self._admission.admit(
-            operation.name, request.caller, pending.stream, sound, fold, request.approves
+            name, request.caller, *target, approves=request.approves, recalls=recalls
         )
 
     async def _loaded(

@@ -76,7 +76,7 @@ class Session:
         self.principal_id: UUID | None = None
         self.only: UUID | None = None
         """The owner of the objects that an answer may show; None for all owners."""
-        self.shows_past = False
+        self.shows_past = self.recalled = False
         self.surface_id: UUID | None = None
         self.token_ends_at: datetime | None = None
         self._permits: Permits | None = None

@@ -50,6 +50,8 @@ class CallLookup(Record):
     stream: Stream | None = None
     fold: UUID | None = None
     """The fold whose snapshot is read; without one, all events are read."""
+    recalls: bool = False
+    """Whether the store may answer from memory; the append then asks whether that still holds."""
 
 
 class StoredAnswer(Record):
@@ -86,6 +88,24 @@ class CallContext(Record):
     owner_id: UUID | None = None
     """The principal of the stream's first event."""
     loaded: LoadedStream = LoadedStream()
+    memory: "Memory | None" = None
+    """Set where the lookup allowed an answer from memory."""
+
+    @property
+    def is_recalled(self) -> bool:
+        """Whether it was not read for this call."""
+        return self.memory is not None and self.memory.is_recalled
+
+
+class Memory(Record):
+    """What a store needs to remember a call that is written, and to ask whether that holds."""
+
+    lookup: CallLookup
+    era: int
+    """It changes with each connection that is lost."""
+    is_recalled: bool = False
+    last_event_id: UUID | None = None
+    """The last event of the target as far as it is remembered."""
 
 
 class NewEvent(NamedTuple):
@@ -146,6 +166,8 @@ class Append(Record):
     occurred_at: datetime
     snapshots: Sequence[NewSnapshot] = ()
     fence: kernel.Fenced | None = None
+    opened: CallContext | None = None
+    """What a command was decided by that the store may remember, or that it recalled."""
 
 
 class Position(NamedTuple):

@@ -11,7 +11,7 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import ActorKind, Event, Fenced, Rows, SideWrite, SurfaceKind
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.store import AnswerToStore, Append, NewEvent, NewSnapshot, Stream
+from beamkeep.runtime.store import AnswerToStore, Append, CallContext, NewEvent, NewSnapshot, Stream
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, UTC)
@@ -41,6 +41,7 @@ def append(
     occurred_at: datetime = NOW,
     snapshots: Sequence[NewSnapshot] = (),
     fence: Fenced | None = None,
+    opened: CallContext | None = None,
 ) -> Append:
     return Append(
         events=events,
@@ -55,6 +56,7 @@ def append(
         occurred_at=occurred_at,
         snapshots=snapshots,
         fence=fence,
+        opened=opened,
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters import stream_queues
+from beamkeep.adapters import call_memory, stream_queues
 from beamkeep.adapters.memory.store import MemoryStore
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
@@ -47,6 +47,7 @@ from beamkeep.kernel import (
     Period,
     Record,
     Rows,
+    SideWrite,
     Standing,
     Table,
     View,
@@ -307,6 +308,198 @@ async def test_a_caller_without_permission_finds_neither_stream_nor_answer(store
         opened = await store.open(replace(known, fold=FOLD))
         assert (opened.loaded.snapshot is not None) is expected
         assert opened.standing is not None
+
+
+# Recalling a call
+
+LOGIN = "https://idp.test", "ada"
+
+
+class Remembered(NamedTuple):
+    """A command that a store remembers: its caller, and the stream that it began."""
+
+    me: Standing
+    grant: Grant
+    id: UUID
+
+    @property
+    def lookup(self) -> CallLookup:
+        return asked(identity=LOGIN, stream=("Actor", self.id), fold=FOLD, recalls=True)
+
+
+async def remembered(store: EventStore, *side_writes: SideWrite) -> Remembered:
+    """Let a caller begin a stream and change it, so that the store remembers both."""
+    me = Standing(uuid7(), ActorKind.HUMAN)
+    known = Remembered(me, grant(me.principal_id, "define_zone"), uuid7())
+    login = IDENTITIES.insert(Identity(*LOGIN, me.principal_id))
+    rows = STANDINGS.insert(me), POLICY_GRANTS.insert(known.grant), login, *side_writes
+    await an_actor(store, side_writes=rows)
+    opened = await store.open(replace(known.lookup, stream=None))
+    assert not opened.is_recalled
+    first = at(1, registered(known.id))
+    await store.append(append(first, principal_id=me.principal_id, opened=opened))
+    return known
+
+
+async def change(store: EventStore, known: Remembered, version: int) -> CallContext:
+    """Change the stream by what the store answers a lookup, and return that."""
+    opened = await store.open(known.lookup)
+    new = append(
+        at(version, updated(known.id)), principal_id=known.me.principal_id, opened=opened
+    )
+    await store.append(new)
+    return opened
+
+
+async def test_a_call_like_one_that_was_written_is_recalled(store: EventStore):
+    known = await remembered(store)
+    read_anew = await store.open(replace(known.lookup, recalls=False))
+    for version in range(2, 6):
+        opened = await change(store, known, version)
+        assert opened.is_recalled
+        assert versions(opened.loaded) == list(range(1, version))
+        same = opened.standing, opened.grants, opened.owner_id
+        assert same == (read_anew.standing, read_anew.grants, read_anew.owner_id)
+    assert await count(store, known.id) == 5
+
+
+async def test_what_is_recalled_of_a_stream_is_what_is_stored(store: EventStore):
+    known = await remembered(store)
+    await change(store, known, 2)
+    opened = await store.open(known.lookup)
+    found = await store.open(replace(known.lookup, recalls=False))
+    assert opened.is_recalled
+    assert [*map(read, opened.loaded.events)] == [*map(read, found.loaded.events)]
+
+
+DIFFERENT: Mapping[str, Mapping[str, Any]] = {
+    "another command": {"command_name": "get_zone"},
+    "another surface": {"surface_id": uuid4()},
+    "no surface": {"surface_id": None},
+    "another conduit": {"conduit_id": uuid4()},
+    "another login": {"identity": ("https://idp.test", "eve")},
+    "another stream": {"stream": ("Actor", uuid4())},
+    "a read": {"recalls": False},
+}
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+async def test_another_call_is_not_recalled(store: EventStore, case: str):
+    known = await remembered(store)
+    opened = await store.open(replace(known.lookup, **DIFFERENT[case]))
+    assert not opened.is_recalled
+
+
+async def test_a_call_of_an_agent_is_not_recalled(store: EventStore):
+    known = await remembered(store)
+    agent = replace(known.me, kind=ActorKind.AGENT, agent_kind="Scripted")
+    await an_actor(store, side_writes=[STANDINGS.replace(agent)])
+    fresh = await store.open(replace(known.lookup, recalls=False))
+    assert fresh.standing == agent
+    known = known._replace(id=await an_actor(store))
+    opened = await store.open(known.lookup)
+    assert not opened.is_recalled
+    new = append(at(2, updated(known.id)), principal_id=agent.principal_id, opened=opened)
+    await store.append(new)
+    assert not (await store.open(known.lookup)).is_recalled
+
+
+async def test_a_call_that_wrote_several_events_is_not_recalled(store: EventStore):
+    known = await remembered(store)
+    opened = await store.open(known.lookup)
+    several = at(2, updated(known.id)), at(3, updated(known.id))
+    await store.append(append(*several, principal_id=known.me.principal_id, opened=opened))
+    assert not (await store.open(known.lookup)).is_recalled
+
+
+type Undo = Callable[[Remembered], Sequence[SideWrite]]
+UNDONE: Mapping[str, Undo] = {
+    "the grant is gone": lambda r: [POLICY_GRANTS.delete(r.grant.policy_id)],
+    "the grant permits another command": lambda r: _regranted(r, permitted_commands=("x",)),
+    "the grant lets it be proposed only": lambda r: _regranted(
+        r, permitted_commands=(), proposable_commands=("define_zone",)
+    ),
+    "the grant is for another surface": lambda r: _regranted(r, surface_id=None),
+    "the grant is for another conduit": lambda r: _regranted(r, conduit_id=uuid4()),
+    "the grant has another scope": lambda r: _regranted(r, object_scope=ObjectScope.ALL),
+    "the actor is barred": lambda r: [
+        STANDINGS.replace(replace(r.me, barred=DenialReason.DEACTIVATED_ACTOR))
+    ],
+    "the actor is an agent now": lambda r: [
+        STANDINGS.replace(replace(r.me, kind=ActorKind.AGENT, agent_kind="Scripted"))
+    ],
+    "the login is bound to nobody": lambda _: [IDENTITIES.delete(*LOGIN)],
+    "the login is bound to another actor": lambda _: [
+        IDENTITIES.delete(*LOGIN),
+    ],
+}
+
+
+def _regranted(known: Remembered, **changes: Any) -> Sequence[SideWrite]:
+    return [POLICY_GRANTS.replace(replace(known.grant, **changes))]
+
+
+@pytest.mark.parametrize("case", UNDONE)
+async def test_what_was_recalled_writes_nothing_once_its_caller_may_not(
+    store: EventStore, case: str
+):
+    known = await remembered(store)
+    opened = await store.open(known.lookup)
+    assert opened.is_recalled
+    await an_actor(store, side_writes=UNDONE[case](known))
+    if "another actor" in case:
+        await an_actor(store, side_writes=[IDENTITIES.insert(Identity(*LOGIN, uuid7()))])
+    change = at(2, updated(known.id))
+    with pytest.raises(MovedError):
+        await store.append(
+            append(change, principal_id=known.me.principal_id, opened=opened, answer=ANSWER)
+        )
+    assert await count(store, known.id) == 1
+    now = await store.open(replace(known.lookup, recalls=False, idempotency_key=ANSWER.key))
+    assert now.stored_answer is None
+
+
+async def test_what_was_recalled_writes_nothing_once_its_stream_is_longer(store: EventStore):
+    known = await remembered(store)
+    opened = await store.open(known.lookup)
+    await store.append(append(at(2, updated(known.id))))
+    with pytest.raises(MovedError):
+        await store.append(
+            append(at(2, updated(known.id)), principal_id=known.me.principal_id, opened=opened)
+        )
+    assert await count(store, known.id) == 2
+
+
+async def test_what_was_recalled_writes_nothing_after_another_event_of_that_version(
+    store: EventStore,
+):
+    known = await remembered(store)
+    opened = await store.open(known.lookup)
+    assert opened.memory
+    lost = replace(opened, memory=replace(opened.memory, last_event_id=uuid7()))
+    with pytest.raises(MovedError):
+        await store.append(
+            append(at(2, updated(known.id)), principal_id=known.me.principal_id, opened=lost)
+        )
+    assert await count(store, known.id) == 1
+
+
+async def test_a_stream_that_another_command_changed_is_read_anew(store: EventStore):
+    known = await remembered(store)
+    await store.append(append(at(2, updated(known.id))))
+    opened = await store.open(known.lookup)
+    assert not opened.is_recalled
+    assert versions(opened.loaded) == [1, 2]
+    await change(store, known, 3)
+    assert (await store.open(known.lookup)).is_recalled
+
+
+async def test_a_long_stream_is_read_each_time(store: EventStore):
+    known = await remembered(store)
+    for version in range(2, call_memory.MOST_EVENTS + 1):
+        assert (await change(store, known, version)).is_recalled
+    assert (await change(store, known, call_memory.MOST_EVENTS + 1)).is_recalled
+    assert not (await store.open(known.lookup)).is_recalled
 
 
 # Snapshots

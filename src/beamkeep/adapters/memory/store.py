@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
+from beamkeep.adapters.call_memory import CallMemory
 from beamkeep.adapters.stream_queues import StreamQueues
 from beamkeep.feed.lists.rows import RowFold
 from beamkeep.feed.tail import TailEvent
@@ -51,6 +52,7 @@ from beamkeep.runtime.store import (
     ListPage,
     ListRow,
     LoadedStream,
+    Memory,
     MovedError,
     NewSnapshot,
     Position,
@@ -119,7 +121,7 @@ class MemoryStore:
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
         self._numbers: dict[str, int] = {}
-        self._turns = StreamQueues()
+        self._turns, self._memory = StreamQueues(), CallMemory()
 
     def backup(self) -> MemoryBackup:
         """Return a copy of everything that the store holds. Events and rows are immutable."""
@@ -141,9 +143,17 @@ class MemoryStore:
         self.answers, self.snapshots = dict(backup.answers), dict(backup.snapshots)
         self.position, self._numbers = backup.position, dict(backup.numbers)
         self._locks, self._turns = {}, StreamQueues()
+        self._memory.forget()
 
     async def open(self, opening: CallLookup) -> CallContext:
         """Return the caller, its grants, the stored answer and the events of the target."""
+        if not opening.recalls:
+            return self._read(opening)
+        if recalled := self._memory.recall(opening):
+            return recalled
+        return replace(self._read(opening), memory=Memory(opening, self._memory.era))
+
+    def _read(self, opening: CallLookup) -> CallContext:
         principal_id = opening.principal_id
         if principal_id is None and opening.identity is not None:
             bound = self._table("actor_identity").get(opening.identity)
@@ -211,6 +221,9 @@ class MemoryStore:
             key = append.principal_id, append.surface_id, append.answer.key
             if key in self.answers:
                 raise AlreadyAnsweredError
+        if append.opened and append.opened.is_recalled and not self._holds(append.opened):
+            self._memory.drop(append, has_moved=True)
+            raise MovedError
         if append.fence and not self.holds(append.fence):
             raise WorkLostError if append.fence.owner else MovedError
         # Without events, the versions that were read are checked only under a lock.
@@ -232,7 +245,20 @@ class MemoryStore:
                 version=answer.version,
                 position=position,
             )
+        self._memory.remember(append)
         return position
+
+    def _holds(self, recalled: CallContext) -> bool:
+        """Return whether what was remembered of a call is still so."""
+        assert recalled.memory, "it was recalled"  # noqa: S101
+        lookup, last_event_id = recalled.memory.lookup, recalled.memory.last_event_id
+        now = self._read(replace(lookup, recalls=False))
+        last = self.streams[lookup.stream][-1].event_id if lookup.stream else None
+        return (
+            now.standing == recalled.standing
+            and set(recalled.grants) <= {*now.grants}
+            and last == last_event_id
+        )
 
     def _require_unmoved(self, append: Append) -> None:
         expected = {stream: len(self.streams.get(stream, ())) for stream in append.read}

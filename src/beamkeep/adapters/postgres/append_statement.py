@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from beamkeep.kernel import Fenced, Lock, Rows
-from beamkeep.runtime.store import AnswerToStore, Append, NewEvent
+from beamkeep.runtime.store import AnswerToStore, Append, CallContext, NewEvent
 
 from .snapshots import snapshot_clauses, snapshot_values
 from .statements import Statement
@@ -39,6 +39,30 @@ GUARD = """stale AS MATERIALIZED (
      WHERE p.stream_type = s.stream_type AND p.stream_id = s.stream_id
        AND p.version = s.first_version - 1 LIMIT 1) IS NOT TRUE)"""
 NOT_STALE = "NOT EXISTS (SELECT 1 FROM stale)"
+
+# The same for a state that was recalled: its last event must be the last of the stream.
+RECALLED_GUARD = """stale AS MATERIALIZED (
+  SELECT 1 WHERE (
+    SELECT p.event_id = :last_event_id::uuid AND p.transaction_id < pg_current_xact_id()
+      FROM bk.events p
+     WHERE p.stream_type = :stream_type AND p.stream_id = :stream_id AND p.version >= :version - 1
+     ORDER BY p.version DESC LIMIT 1) IS NOT TRUE)"""
+
+# The caller of a call that was recalled, if the grant still permits the command.
+PERMITTED = """permitted AS MATERIALIZED (
+  SELECT 1 FROM bk.principal_standing s
+   WHERE s.principal_id = :principal_id::uuid AND s.kind = :actor_kind::text
+     AND s.barred IS NULL AND s.agent_kind IS NULL
+     AND (:issuer::text IS NULL OR s.principal_id = (
+           SELECT i.actor_id FROM bk.actor_identity i
+            WHERE i.issuer = :issuer AND i.subject = :subject::text))
+     AND (SELECT g.conduit_id = :conduit_id::uuid
+                 AND g.surface_id IS NOT DISTINCT FROM :surface_id::uuid
+                 AND g.object_scope = :object_scope::text
+                 AND g.permitted_commands && ARRAY[:permitted_command::text, '*']
+            FROM bk.policy_grant g
+           WHERE g.policy_id = :policy_id::uuid AND g.principal_id = s.principal_id))"""
+IS_PERMITTED = "EXISTS (SELECT 1 FROM permitted)"
 
 # The streams that were read and have a newer event.
 READ_SET = """moved AS MATERIALIZED (
@@ -107,6 +131,7 @@ class AppendShape(NamedTuple):
     answer: bool
     snapshots: bool
     fenced: bool = False
+    recalled: bool = False
     row_writes: tuple[RowWriteShape, ...] = ()
 
 
@@ -116,8 +141,11 @@ def append_statement(shape: AppendShape) -> Statement:
     clauses = [ONE_EVENT if shape.single_event else MANY_EVENTS]
     conditions: list[str] = []
     if not shape.first_event:
-        clauses.append(GUARD)
+        clauses.append(RECALLED_GUARD if shape.recalled else GUARD)
         conditions.append(NOT_STALE)
+    if shape.recalled:
+        clauses.append(PERMITTED)
+        conditions.append(IS_PERMITTED)
     if shape.reads:
         clauses.append(READ_SET)
         conditions.append(NOT_MOVED)
@@ -185,6 +213,8 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
         values |= read_values(append)
     if append.snapshots:
         values |= snapshot_values(append.snapshots)
+    if recalled := append.opened is not None and append.opened.is_recalled:
+        values |= _recalled_values(append.opened)
     shape = AppendShape(
         single_event=single,
         first_event=single and events[0].version == 1,
@@ -192,6 +222,7 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
         answer=answer is not None,
         snapshots=bool(append.snapshots),
         fenced=append.fence is not None,
+        recalled=recalled,
         row_writes=row_writes,
     )
     return append_statement(shape).bind(values)
@@ -220,6 +251,23 @@ def fence_values(fence: Fenced) -> dict[str, Any]:
         "work_claim": fence.claim,
         "work_owner": fence.owner,
         "work_ends": fence.ends,
+    }
+
+
+def _recalled_values(opened: CallContext) -> dict[str, Any]:
+    """Return the values of `PERMITTED` and `RECALLED_GUARD`."""
+    standing, (grant,), memory = opened.standing, opened.grants, opened.memory
+    assert standing and memory, "a call is recalled with its caller"  # noqa: S101
+    issuer, subject = memory.lookup.identity or (None, None)
+    return {
+        "last_event_id": memory.last_event_id,
+        "actor_kind": standing.kind,
+        "issuer": issuer,
+        "subject": subject,
+        "conduit_id": grant.conduit_id,
+        "object_scope": grant.object_scope,
+        "permitted_command": memory.lookup.command_name,
+        "policy_id": grant.policy_id,
     }
 
 

@@ -10,6 +10,7 @@ from beamkeep.runtime.store import (
     CallContext,
     CallLookup,
     LoadedStream,
+    Memory,
     Position,
     Snapshot,
     StoredAnswer,
@@ -75,7 +76,9 @@ UNION ALL
 """)  # noqa: S608
 
 
-def call_context(lookup: CallLookup, rows: Iterable[Sequence[Any]]) -> CallContext:
+def call_context(
+    lookup: CallLookup, rows: Iterable[Sequence[Any]], memory: Memory | None
+) -> CallContext:
     """Return what the statement found, from its rows."""
     standing, stored_answer, owner_id, snapshot = None, None, None, None
     grants: tuple[Grant, ...] = ()
@@ -103,6 +106,7 @@ def call_context(lookup: CallLookup, rows: Iterable[Sequence[Any]]) -> CallConte
         stored_answer=stored_answer,
         owner_id=owner_id,
         loaded=LoadedStream(events or (), snapshot),
+        memory=memory,
     )
 
 

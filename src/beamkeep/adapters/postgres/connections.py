@@ -66,6 +66,8 @@ class Connections:
         self._idle: list[asyncpg.Connection] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._open = self._locked = 0
+        self.lost = 0
+        """How many connections ended without being asked to."""
 
     async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
         """Return the rows of one statement, which is a transaction of its own."""
@@ -141,6 +143,7 @@ class Connections:
                 if not connection.is_closed():
                     return connection
                 self._open -= 1
+                self.lost += 1
             if self._open < self._most:
                 return await self._connect()
             await self._wait(deadline)
@@ -208,6 +211,7 @@ class Connections:
         if broken:
             connection.terminate()
             self._open -= 1
+            self.lost += 1
         else:
             self._idle.append(connection)
         self._wake()

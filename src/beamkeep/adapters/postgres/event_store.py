@@ -9,6 +9,7 @@ from uuid import UUID
 import asyncpg
 from msgspec import Raw
 
+from beamkeep.adapters.call_memory import CallMemory
 from beamkeep.adapters.stream_queues import StreamQueues
 from beamkeep.kernel import Denial, Insert, Table
 from beamkeep.runtime.answers import AnswerEvidence
@@ -20,6 +21,8 @@ from beamkeep.runtime.store import (
     CallLookup,
     Envelope,
     LoadedStream,
+    Memory,
+    MovedError,
     NewSnapshot,
     Position,
     RowQuery,
@@ -179,9 +182,18 @@ class PostgresEventStore:
         self._connections, self._url, self._on_append = connections, url, on_append
         self._writer, self._evidence = AppendWriter(connections), EvidenceWriter(connections)
         self._turns = StreamQueues(connections.advisory_lock)
+        self._memory, self._lost = CallMemory(), 0
 
     async def open(self, opening: CallLookup) -> CallContext:
         """Return the caller, its grants, the stored answer and the events of the target."""
+        memory = None
+        if opening.recalls:
+            if self._lost != self._connections.lost:
+                self._lost = self._connections.lost
+                self._memory.forget()
+            if recalled := self._memory.recall(opening):
+                return recalled
+            memory = Memory(opening, self._memory.era)
         issuer, subject = opening.identity or (None, None)
         stream_type, stream_id = opening.stream or (None, None)
         values = {
@@ -198,7 +210,7 @@ class PostgresEventStore:
             "limit": READ_AT_ONCE,
             "proposable": opening.proposable,
         }
-        return call_context(opening, await self._connections.read(*OPEN.bind(values)))
+        return call_context(opening, await self._connections.read(*OPEN.bind(values)), memory)
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
@@ -233,7 +245,12 @@ class PostgresEventStore:
 
     async def append(self, append: Append) -> Position:
         """Write an append completely or not at all, and return the position of its last event."""
-        position = await self._writer.append(append)
+        try:
+            position = await self._writer.append(append)
+        except Exception as error:
+            self._memory.drop(append, has_moved=isinstance(error, MovedError))
+            raise
+        self._memory.remember(append)
         self._on_append(append)
         return position
 
