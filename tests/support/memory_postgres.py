@@ -319,7 +319,10 @@ class MemoryPostgres:
 
     def row(self, name: str, *key: str, snapshot: int | None = None) -> Any:
         """Return the row with this key that a snapshot shows, if there is one."""
-        versions, seen = self.table(name).get(key, ()), self.commits if snapshot is None else snapshot
+        versions, seen = (
+            self.table(name).get(key, ()),
+            self.commits if snapshot is None else snapshot,
+        )
         return next((v.row for v in versions if v.seen_by(seen)), None)
 
     def selected(

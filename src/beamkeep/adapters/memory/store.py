@@ -148,12 +148,12 @@ class MemoryStore:
     async def open(self, opening: CallLookup) -> CallContext:
         """Return the caller, its grants, the stored answer and the events of the target."""
         if not opening.recalls:
-            return self._read(opening)
+            return self._look_up(opening)
         if recalled := self._memory.recall(opening):
             return recalled
-        return replace(self._read(opening), memory=Memory(opening, self._memory.era))
+        return replace(self._look_up(opening), memory=Memory(opening, self._memory.era))
 
-    def _read(self, opening: CallLookup) -> CallContext:
+    def _look_up(self, opening: CallLookup) -> CallContext:
         principal_id = opening.principal_id
         if principal_id is None and opening.identity is not None:
             bound = self._table("actor_identity").get(opening.identity)
@@ -252,7 +252,7 @@ class MemoryStore:
         """Return whether what was remembered of a call is still so."""
         assert recalled.memory, "it was recalled"  # noqa: S101
         lookup, last_event_id = recalled.memory.lookup, recalled.memory.last_event_id
-        now = self._read(replace(lookup, recalls=False))
+        now = self._look_up(replace(lookup, recalls=False))
         last = self.streams[lookup.stream][-1].event_id if lookup.stream else None
         return (
             now.standing == recalled.standing

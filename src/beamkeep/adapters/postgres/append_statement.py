@@ -257,7 +257,8 @@ def fence_values(fence: Fenced) -> dict[str, Any]:
 def _recalled_values(opened: CallContext) -> dict[str, Any]:
     """Return the values of `PERMITTED` and `RECALLED_GUARD`."""
     standing, (grant,), memory = opened.standing, opened.grants, opened.memory
-    assert standing and memory, "a call is recalled with its caller"  # noqa: S101
+    assert standing, "a call is recalled with its caller"  # noqa: S101
+    assert memory, "it is recalled"  # noqa: S101
     issuer, subject = memory.lookup.identity or (None, None)
     return {
         "last_event_id": memory.last_event_id,
