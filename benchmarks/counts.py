@@ -36,10 +36,11 @@ METHOD = (
     "Counted over {} calls each: statements by pg_stat_statements, transaction ids by the"
     " snapshot, log bytes by pg_walinspect without full-page images."
 )
-CALLS, PAGES, STREAMS, FURTHER = 200, 5, 2000, 1_000_000
-FEW_CALLS = 20
+CALLS, PAGES, STREAMS, FURTHER = 198, 5, 2000, 1_000_000
+FEW_CALLS = 18
 EXPECTED = {
-    "accepted_command": {"statements": 2, "transaction_ids": 1},
+    # Of nine commands on a visit the first takes two statements; then the visit is remembered.
+    "accepted_command": {"statements": 1.111, "transaction_ids": 1},
     "refused_command": {"statements": 1, "transaction_ids": 0},
     # With a key it looks again, for the answer of its twin.
     "refused_with_key": {"statements": 2, "transaction_ids": 0},
@@ -131,7 +132,7 @@ async def count(database: Database, step: Step, times: int) -> dict[str, float]:
     await owner.execute("SELECT pg_logical_emit_message(true, '', '')")
     last, statements = await _next(database) - 1, await owner.fetchval(STATEMENTS)
     return {
-        "statements": statements / times,
+        "statements": round(statements / times, 3),
         "transaction_ids": (last - first) / times,
         "log_bytes": round((await owner.fetchval(LOG_BYTES, start) or 0) / times),
     }

@@ -22,13 +22,14 @@ MOST_EVENTS, MOST_BYTES = 32, 16_384
 """Of one stream; a longer one is read each time."""
 
 type CallerKey = tuple[object, ...]
+type StreamKey = tuple[str, int]
 
 
 class KnownCaller(NamedTuple):
     """A caller as it was found, with the grant that permits the call."""
 
     standing: Standing
-    grant: Grant
+    grants: tuple[Grant]
 
 
 class KnownStream(NamedTuple):
@@ -37,6 +38,7 @@ class KnownStream(NamedTuple):
     owner_id: UUID
     events: Sequence[StoredEvent]
     last_event_id: UUID
+    bytes: int
 
 
 class CallMemory:
@@ -48,8 +50,8 @@ class CallMemory:
     def __init__(self) -> None:
         self.era = 0
         self._callers = OrderedDict[CallerKey, KnownCaller]()
-        self._streams = OrderedDict[Stream, KnownStream]()
-        self._shared = OrderedDict[Stream, None]()
+        self._streams = OrderedDict[StreamKey, KnownStream]()
+        self._shared = OrderedDict[StreamKey, None]()
         """Streams that others changed, too: they are read each time."""
 
     def forget(self) -> None:
@@ -60,18 +62,17 @@ class CallMemory:
 
     def recall(self, lookup: CallLookup) -> CallContext | None:
         """Return the context of a call, if everything that it needs is remembered."""
-        caller = self._callers.get(_key(lookup))
+        caller = self._callers.get(_caller_key(lookup))
         if caller is None:
             return None
         if lookup.stream is None:
             memory = Memory(lookup, self.era, is_recalled=True)
-            return CallContext(caller.standing, (caller.grant,), memory=memory)
-        stream = self._streams.get(lookup.stream)
+            return CallContext(*caller, memory=memory)
+        stream = self._streams.get(_stream_key(lookup.stream))
         if stream is None:
             return None
         return CallContext(
-            caller.standing,
-            (caller.grant,),
+            *caller,
             owner_id=stream.owner_id,
             loaded=LoadedStream(stream.events),
             memory=Memory(lookup, self.era, is_recalled=True, last_event_id=stream.last_event_id),
@@ -79,42 +80,45 @@ class CallMemory:
 
     def remember(self, append: Append) -> None:
         """Remember a command with a single event, once it is written."""
-        opened, memory, events = append.opened, None, append.events
-        if opened and (memory := opened.memory) and memory.era == self.era and len(events) == 1:
-            lookup, (event,) = memory.lookup, events
-            grant = _determining(lookup, opened)
-            if grant and opened.standing and opened.standing.agent_kind is None:
-                caller = KnownCaller(opened.standing, grant)
-                _keep(self._callers, _key(lookup), caller, MOST_CALLERS)
-                self._extend(event, opened, append.principal_id)
-                return
-        self.drop(append)
+        opened, events = append.opened, append.events
+        memory = opened.memory if opened else None
+        if opened is None or memory is None or memory.era != self.era or len(events) != 1:
+            self.drop(append)
+        elif memory.is_recalled:
+            self._extend(events[0], opened, append.principal_id)
+        elif caller := _permitted(memory.lookup, opened):
+            _keep(self._callers, _caller_key(memory.lookup), caller, MOST_CALLERS)
+            self._extend(events[0], opened, append.principal_id)
+        else:
+            self.drop(append)
 
     def drop(self, append: Append, has_moved: bool = False) -> None:
         """Forget what an append rested on, and the streams that it was about."""
         opened = append.opened
         if opened and opened.memory:
-            self._callers.pop(_key(opened.memory.lookup), None)
+            self._callers.pop(_caller_key(opened.memory.lookup), None)
         for event in append.events:
-            known = self._streams.pop(event.stream, None)
-            if known and has_moved:
-                _keep(self._shared, event.stream, None, MOST_SHARED)
+            key = _stream_key(event.stream)
+            if self._streams.pop(key, None) and has_moved:
+                _keep(self._shared, key, None, MOST_SHARED)
 
     def _extend(self, event: NewEvent, opened: CallContext, principal_id: UUID) -> None:
-        known, stream = self._streams.get(event.stream), event.stream
+        key, before, size = _stream_key(event.stream), opened.loaded.events, len(event.payload)
+        known = self._streams.get(key)
         if known and len(known.events) >= event.version:
             return
-        before = opened.loaded.events if event.version > 1 else ()
-        is_target = opened.memory and opened.memory.lookup.stream == stream
-        size = len(event.payload) + sum(len(payload) for _, _, _, payload, *_ in before)
-        owner_id = opened.owner_id if before else principal_id
-        is_whole = len(before) == event.version - 1 and (is_target or not before)
-        is_short = size <= MOST_BYTES and event.version <= MOST_EVENTS
-        if is_whole and owner_id and is_short and stream not in self._shared:
-            now = KnownStream(owner_id, (*before, event.stored), event.event_id)
-            _keep(self._streams, stream, now, MOST_STREAMS)
+        if event.version == 1:
+            before, owner_id = (), principal_id
         else:
-            self._streams.pop(stream, None)
+            owner_id = opened.owner_id
+            size += known.bytes if known else sum(len(payload) for _, _, _, payload, *_ in before)
+        is_whole = len(before) == event.version - 1 and owner_id is not None
+        is_short = size <= MOST_BYTES and event.version <= MOST_EVENTS
+        if owner_id is None or not is_whole or not is_short or key in self._shared:
+            self._streams.pop(key, None)
+            return
+        now = KnownStream(owner_id, (*before, event.stored), event.event_id, size)
+        _keep(self._streams, key, now, MOST_STREAMS)
 
 
 def _keep[K, V](kept: OrderedDict[K, V], key: K, value: V, most: int) -> None:
@@ -124,16 +128,23 @@ def _keep[K, V](kept: OrderedDict[K, V], key: K, value: V, most: int) -> None:
         kept.popitem(last=False)
 
 
-def _key(lookup: CallLookup) -> CallerKey:
-    who = lookup.identity, lookup.principal_id
-    return (*who, lookup.conduit_id, lookup.surface_id, lookup.command_name)
+def _caller_key(lookup: CallLookup) -> CallerKey:
+    # Python hashes the number of a UUID faster than the UUID.
+    who, conduit_id, surface_id = lookup.principal_id, lookup.conduit_id, lookup.surface_id
+    here = conduit_id and conduit_id.int, surface_id and surface_id.int
+    return lookup.identity, who and who.int, *here, lookup.command_name
 
 
-def _determining(lookup: CallLookup, opened: CallContext) -> Grant | None:
-    """Return the grant that permits the call; of several, one for all objects."""
-    name, conduit_id = lookup.command_name, lookup.conduit_id
-    if name is None or conduit_id is None:
+def _stream_key(stream: Stream) -> StreamKey:
+    name, id = stream
+    return name, id.int
+
+
+def _permitted(lookup: CallLookup, opened: CallContext) -> KnownCaller | None:
+    """Return the caller with the grant that permits the call; of several, one for all objects."""
+    name, conduit_id, standing = lookup.command_name, lookup.conduit_id, opened.standing
+    if name is None or conduit_id is None or standing is None or standing.agent_kind is not None:
         return None
     permitting = [g for g in opened.grants if g.permits(name, conduit_id, lookup.surface_id)]
     of_all = (grant for grant in permitting if grant.object_scope is ObjectScope.ALL)
-    return next(of_all, permitting[0] if permitting else None)
+    return KnownCaller(standing, (next(of_all, permitting[0]),)) if permitting else None

@@ -30,6 +30,8 @@ class CommandResult(Record):
     version: int | None = None
     token: Position | None = None
     replayed: bool = False
+    shows_once: bool = False
+    """Whether a part of it is left out when it is given again."""
 
 
 class OutsideNeededError(Exception):
@@ -111,7 +113,9 @@ class DecidedCommand(NamedTuple):
         status = 202 if later else 201 if made else 200 if body else 204
         # If the command created another aggregate of this type, report that one's version.
         version = versions.get((of.name, values.get(of.id_field, self.target)), self.version)
-        return CommandResult(status, encode(body) if body else b"", self.target, version=version)
+        once = reply is not None and bool(reply.shown_once)
+        encoded = encode(body) if body else b""
+        return CommandResult(status, encoded, self.target, version=version, shows_once=once)
 
     def recorded(
         self, versions: Mapping[Stream, int]

@@ -232,7 +232,7 @@ class Dispatcher:
             raise OutdatedError
         answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
-            again = first.result(written, repeated=True)
+            again = first.result(written, repeated=True) if answers[0].shows_once else answers[0]
             answer = AnswerToStore.of(again, key=key, fingerprint=first.digest, result=again.body)
         token = await self._store.append(
             Append(
