@@ -97,7 +97,9 @@ def compare(url: str, token: str, table: str) -> list[str]:
     rows = expected(table)
     names = [row.name for row in rows]
     headers = {"Authorization": f"Bearer {token}"}
-    document = httpx2.get(f"{url}/openapi.json", headers=headers).raise_for_status().json()
+    # The first document of a process takes seconds, and many on a busy machine.
+    answer = httpx2.get(f"{url}/openapi.json", headers=headers, timeout=120)
+    document = answer.raise_for_status().json()
     return [
         *differences("OpenAPI", rows, described(document)),
         *differences("MCP", set(names) - HTTP_ONLY, asyncio.run(tools(url, token))),
