@@ -414,6 +414,10 @@ class MemoryPostgres:
             return [(0, None, None)]
         if IS_PERMITTED in statement and not self._permitted(tx, *caller):
             return [(0, None, None)]
+        if answer and caller:
+            key = (str(about[0]), str(about[1]), str(answer[0]))
+            if self.row("idempotency", *key, snapshot=tx.snapshot):
+                return [(0, None, None)]
         if NOT_MOVED in statement and any(
             any(event.version == version + 1 for event in self.events((kind, id), tx.snapshot))
             for kind, id, version in zip(*read, strict=True)

@@ -17,7 +17,7 @@ from beamkeep.runtime.store import (
     Stream,
 )
 
-MOST_CALLERS, MOST_STREAMS, MOST_SHARED = 1_000, 500, 5_000
+MOST_CALLERS, MOST_STREAMS, MOST_SHARED, MOST_ANSWERED = 1_000, 500, 5_000, 1_000
 MOST_EVENTS, MOST_BYTES = 32, 16_384
 """Of one stream; a longer one is read each time."""
 
@@ -53,6 +53,8 @@ class CallMemory:
         self._streams = OrderedDict[StreamKey, KnownStream]()
         self._shared = OrderedDict[StreamKey, None]()
         """Streams that others changed, too: they are read each time."""
+        self._answered = OrderedDict[str, None]()
+        """Idempotency keys that have an answer, which only a reader of the store finds."""
 
     def forget(self) -> None:
         """Forget everything: another server may answer, which does not know what was written."""
@@ -63,7 +65,7 @@ class CallMemory:
     def recall(self, lookup: CallLookup) -> CallContext | None:
         """Return the context of a call, if everything that it needs is remembered."""
         caller = self._callers.get(_caller_key(lookup))
-        if caller is None:
+        if caller is None or lookup.idempotency_key in self._answered:
             return None
         if lookup.stream is None:
             memory = Memory(lookup, self.era, is_recalled=True)
@@ -82,6 +84,8 @@ class CallMemory:
         """Remember a command with a single event, once it is written."""
         opened, events = append.opened, append.events
         memory = opened.memory if opened else None
+        if append.answer:
+            _keep(self._answered, append.answer.key, None, MOST_ANSWERED)
         if opened is None or memory is None or memory.era != self.era or len(events) != 1:
             self.drop(append)
         elif memory.is_recalled:

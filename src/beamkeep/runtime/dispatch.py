@@ -49,6 +49,7 @@ from .store import (
     AnswerToStore,
     Append,
     EventStore,
+    IdempotencyInFlightError,
     KeyTakenError,
     LoadedStream,
     MovedError,
@@ -203,7 +204,7 @@ class Dispatcher:
         session.versions.update(basis.versions)
         try:
             return await self._carry_out(commands, found, basis, session)
-        except OutcomeUnknownError:
+        except (IdempotencyInFlightError, OutcomeUnknownError, StoreUnavailableError):
             raise
         except (MovedError, OutsideNeededError, Refusal):
             if session.recalled:

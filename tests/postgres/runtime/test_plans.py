@@ -56,6 +56,8 @@ from beamkeep.kernel import (
     DENIALS,
     ActorKind,
     Claim,
+    Grant,
+    ObjectScope,
     Standing,
     Table,
     View,
@@ -63,9 +65,13 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.store import (
     BEGINNING,
+    AnswerToStore,
+    CallContext,
     CallLookup,
     ListFilter,
     ListPage,
+    Memory,
+    MovedError,
     NewSnapshot,
     Position,
     RowQuery,
@@ -235,6 +241,26 @@ async def appended(store: PostgresEventStore) -> None:
                     snapshots=kept,
                 )
             )
+        if not many:
+            await recalled(store, id, kept, ANSWER if remembers else None)
+
+
+async def recalled(
+    store: PostgresEventStore, id: UUID, kept: Sequence[NewSnapshot], answer: AnswerToStore | None
+) -> None:
+    """Appends of one event by a caller that was not read for them."""
+    ada = ("https://idp.test", "ada")
+    lookup = CallLookup(ada, None, seeded.ENTRY, HTTP, "x")
+    grant = Grant(id, id, seeded.ENTRY, HTTP, ("x",), ObjectScope.OWN)
+    for version, last_event_id in (1, None), (3, id):
+        opened = CallContext(
+            Standing(id, ActorKind.HUMAN),
+            (grant,),
+            memory=Memory(lookup, 0, is_recalled=True, last_event_id=last_event_id),
+        )
+        new = at(version, registered(uuid7()) if version == 1 else updated(id))
+        with pytest.raises(MovedError):
+            await store.append(append(new, answer=answer, snapshots=kept, opened=opened))
 
 
 async def written_without_events(store: PostgresEventStore) -> None:
@@ -339,7 +365,7 @@ def vacuumed(cluster: Cluster) -> Database:
 async def test_no_statement_scans_a_table_planned_on_an_empty_database(planned: Database):
     asked = await every_statement(planned)
     appends = [statement for statement in asked if "INSERT INTO bk.events" in statement]
-    assert len(appends) == 40
+    assert len(appends) == 48
     assert scanned(planned, asked, PLANNING) == {}
 
 

@@ -482,6 +482,20 @@ async def test_what_was_recalled_writes_nothing_after_another_event_of_that_vers
     assert await count(store, known.id) == 1
 
 
+async def test_what_was_recalled_writes_nothing_under_a_key_that_has_an_answer(store: EventStore):
+    known = await remembered(store)
+    opened = await store.open(replace(known.lookup, idempotency_key=ANSWER.key))
+    assert opened.is_recalled
+    me = known.me.principal_id
+    await store.append(append(side_writes=[CLAIMS.insert(NAMED)], answer=ANSWER, principal_id=me))
+    with pytest.raises((MovedError, AlreadyAnsweredError)):
+        await store.append(
+            append(at(2, updated(known.id)), principal_id=me, opened=opened, answer=ANSWER)
+        )
+    assert await count(store, known.id) == 1
+    assert not (await store.open(replace(known.lookup, idempotency_key=ANSWER.key))).is_recalled
+
+
 async def test_a_stream_that_another_command_changed_is_read_anew(store: EventStore):
     known = await remembered(store)
     await store.append(append(at(2, updated(known.id))))

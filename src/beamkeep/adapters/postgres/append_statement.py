@@ -63,6 +63,11 @@ PERMITTED = """permitted AS MATERIALIZED (
             FROM bk.policy_grant g
            WHERE g.policy_id = :policy_id::uuid AND g.principal_id = s.principal_id))"""
 IS_PERMITTED = "EXISTS (SELECT 1 FROM permitted)"
+# Without it a repeated request would write, and fail at the key of its answer.
+IS_UNANSWERED = """NOT EXISTS (
+  SELECT 1 FROM bk.idempotency i
+   WHERE i.principal_id = :principal_id AND i.surface_id = :surface_id
+     AND i.key = :answer_key::text)"""
 
 # The streams that were read and have a newer event.
 READ_SET = """moved AS MATERIALIZED (
@@ -146,6 +151,8 @@ def append_statement(shape: AppendShape) -> Statement:
     if shape.recalled:
         clauses.append(PERMITTED)
         conditions.append(IS_PERMITTED)
+    if shape.recalled and shape.answer:
+        conditions.append(IS_UNANSWERED)
     if shape.reads:
         clauses.append(READ_SET)
         conditions.append(NOT_MOVED)
@@ -213,8 +220,9 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
         values |= read_values(append)
     if append.snapshots:
         values |= snapshot_values(append.snapshots)
-    if recalled := append.opened is not None and append.opened.is_recalled:
-        values |= _recalled_values(append.opened)
+    recalled = append.opened if append.opened and append.opened.is_recalled else None
+    if recalled:
+        values |= _recalled_values(recalled)
     shape = AppendShape(
         single_event=single,
         first_event=single and events[0].version == 1,
@@ -222,7 +230,7 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
         answer=answer is not None,
         snapshots=bool(append.snapshots),
         fenced=append.fence is not None,
-        recalled=recalled,
+        recalled=recalled is not None,
         row_writes=row_writes,
     )
     return append_statement(shape).bind(values)
