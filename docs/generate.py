@@ -37,7 +37,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.parts.settings import CoreSettings
 from beamkeep.runtime.queries import NotFreshYetError
-from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
+from beamkeep.surfaces.http.openapi import ALWAYS, OF_COMMANDS, document_text
 from beamkeep.surfaces.tools.client_methods import client_modules
 from beamkeep.surfaces.tools.command_line import as_file, catalogue_rows
 from beamkeep.surfaces.tools.finding import operation_index, text_of

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from beamkeep.contexts.catalogue import CATALOGUE
-from beamkeep.surfaces.openapi import describe
+from beamkeep.surfaces.http.openapi import describe
 
 
 @cache

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 NOT_FOR_A_START = {
     "aioca",
     "anthropic",
-    "beamkeep.surfaces.openapi",
+    "beamkeep.surfaces.http.openapi",
     "beamkeep.workers.auditing",
     "cf_units",
     "google.protobuf",

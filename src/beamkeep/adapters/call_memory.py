@@ -85,13 +85,13 @@ class CallMemory:
         opened, events = append.opened, append.events
         memory = opened.memory if opened else None
         if append.answer:
-            _keep(self._answered, append.answer.key, None, MOST_ANSWERED)
+            _remember(self._answered, append.answer.key, None, MOST_ANSWERED)
         if opened is None or memory is None or memory.era != self.era or len(events) != 1:
             self.drop(append)
         elif memory.is_recalled:
             self._extend(events[0], opened, append.principal_id)
         elif caller := _permitted(memory.lookup, opened):
-            _keep(self._callers, _caller_key(memory.lookup), caller, MOST_CALLERS)
+            _remember(self._callers, _caller_key(memory.lookup), caller, MOST_CALLERS)
             self._extend(events[0], opened, append.principal_id)
         else:
             self.drop(append)
@@ -104,7 +104,7 @@ class CallMemory:
         for event in append.events:
             key = _stream_key(event.stream)
             if self._streams.pop(key, None) and has_moved:
-                _keep(self._shared, key, None, MOST_SHARED)
+                _remember(self._shared, key, None, MOST_SHARED)
 
     def _extend(self, event: NewEvent, opened: CallContext, principal_id: UUID) -> None:
         key, before, size = _stream_key(event.stream), opened.loaded.events, len(event.payload)
@@ -121,15 +121,17 @@ class CallMemory:
         if owner_id is None or not is_whole or not is_short or key in self._shared:
             self._streams.pop(key, None)
             return
-        now = KnownStream(owner_id, (*before, event.stored), event.event_id, size)
-        _keep(self._streams, key, now, MOST_STREAMS)
+        now = KnownStream(
+            owner_id, (*before, event.stored), last_event_id=event.event_id, bytes=size
+        )
+        _remember(self._streams, key, now, MOST_STREAMS)
 
 
-def _keep[K, V](kept: OrderedDict[K, V], key: K, value: V, most: int) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    if len(kept) > most:
-        kept.popitem(last=False)
+def _remember[K, V](known: OrderedDict[K, V], key: K, value: V, most: int) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > most:
+        known.popitem(last=False)
 
 
 def _caller_key(lookup: CallLookup) -> CallerKey:

@@ -267,8 +267,7 @@ class Dispatcher:
     ) -> DecidedCommand | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
         operation, stream, key = pending.operation, pending.stream, pending.request.idempotency_key
-        admitted = await self._admitted(pending, found.recalls and pending.request.is_plain)
-        session.recalled = admitted.opened.is_recalled
+        admitted = await self._admitted(pending, session, found)
         pending, command = pending.parsed()
         request = pending.request
         session.read_for(admitted.standing.principal_id, admitted.scope)
@@ -324,7 +323,9 @@ class Dispatcher:
             carried=carried,
         )
 
-    async def _admitted(self, pending: Pending, recalls: bool) -> Admitted:
+    async def _admitted(
+        self, pending: Pending, session: Session, found: EarlierAttempts
+    ) -> Admitted:
         """Return who calls from where, and may, with what the store holds of the target."""
         operation, request = pending.operation, pending.request
         if request.admitted:
@@ -332,11 +333,18 @@ class Dispatcher:
         key = request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[operation.aggregate.name]
-        target, name = (pending.stream, sound, fold), operation.name
-        recalls = recalls and not self._store.is_contended(pending.stream)
-        return await self._admission.admit(
-            name, request.caller, *target, approves=request.approves, recalls=recalls
+        contended = self._store.is_contended(pending.stream)
+        admitted = await self._admission.admit(
+            operation.name,
+            request.caller,
+            pending.stream,
+            key=sound,
+            fold=fold,
+            approves=request.approves,
+            recalls=found.recalls and request.is_plain and not contended,
         )
+        session.recalled = admitted.opened.is_recalled
+        return admitted
 
     async def _loaded(
         self,

@@ -34,7 +34,7 @@ IMPORTED = (
     "beamkeep.parts.witness.loops",
     "beamkeep.parts.witness.proving",
     "beamkeep.surfaces.http.mcp",
-    "beamkeep.surfaces.openapi",
+    "beamkeep.surfaces.http.openapi",
 )
 """What programs of the tests need, which is imported once for all of them."""
 LARGEST = 2**20

@@ -351,13 +351,13 @@ async def change(store: EventStore, known: Remembered, version: int) -> CallCont
 
 async def test_a_call_like_one_that_was_written_is_recalled(store: EventStore):
     known = await remembered(store)
-    read_anew = await store.open(replace(known.lookup, recalls=False))
+    stored = await store.open(replace(known.lookup, recalls=False))
     for version in range(2, 6):
         opened = await change(store, known, version)
         assert opened.is_recalled
         assert versions(opened.loaded) == list(range(1, version))
         same = opened.standing, opened.grants, opened.owner_id
-        assert same == (read_anew.standing, read_anew.grants, read_anew.owner_id)
+        assert same == (stored.standing, stored.grants, stored.owner_id)
     assert await count(store, known.id) == 5
 
 
@@ -496,7 +496,7 @@ async def test_what_was_recalled_writes_nothing_under_a_key_that_has_an_answer(s
     assert not (await store.open(replace(known.lookup, idempotency_key=ANSWER.key))).is_recalled
 
 
-async def test_a_stream_that_another_command_changed_is_read_anew(store: EventStore):
+async def test_a_stream_that_another_command_changed_is_read_again(store: EventStore):
     known = await remembered(store)
     await store.append(append(at(2, updated(known.id))))
     opened = await store.open(known.lookup)

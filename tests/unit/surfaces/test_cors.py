@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
+from beamkeep.surfaces.http.openapi import HEADERS, PARAMETERS
 from beamkeep.surfaces.http.origins import REQUEST_HEADERS, RESPONSE_HEADERS
-from beamkeep.surfaces.openapi import HEADERS, PARAMETERS
 from beamkeep.testing.service import memory_service
 from beamkeep.testing.web import http_client, rest_application
 

@@ -22,7 +22,7 @@ from beamkeep import contexts
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.run.run import HoldRun, Run, RunHeld
 from beamkeep.kernel import Accepted, Axis, Call, Catalogue, Many, Operation, Question, replace
-from beamkeep.surfaces.openapi import describe, document_text
+from beamkeep.surfaces.http.openapi import describe, document_text
 
 pytestmark = pytest.mark.anyio
 

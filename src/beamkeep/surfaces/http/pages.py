@@ -58,7 +58,7 @@ def application(
 
 def _document(catalogue: Catalogue) -> bytes:
     # What makes it takes long to import as well, and few processes are asked for it.
-    from beamkeep.surfaces.openapi import document_text  # noqa: PLC0415
+    from beamkeep.surfaces.http.openapi import document_text  # noqa: PLC0415
 
     return document_text(catalogue).encode()
 

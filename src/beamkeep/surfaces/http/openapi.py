@@ -12,12 +12,21 @@ from beamkeep.contexts.agent.actions import AgentActionCapReachedError
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 from beamkeep.runtime.remedies import moves_of
+from beamkeep.surfaces.schema import Endpoint
+from beamkeep.surfaces.shapes import (
+    ID,
+    TEXT,
+    WARNINGS,
+    ApiSchemas,
+    SchemaObject,
+    api_schemas,
+    exactly,
+    ref,
+)
 from beamkeep.surfaces.tools.command_line import noun_and_verb
 from beamkeep.surfaces.tools.finding import context_of, title_of
 
-from .http import refusals
-from .schema import Endpoint
-from .shapes import ID, TEXT, WARNINGS, ApiSchemas, SchemaObject, api_schemas, exactly, ref
+from . import refusals
 
 ALWAYS: tuple[type[Refusal], ...] = (
     entry_points.InvalidSurfaceIdError,
