@@ -87,8 +87,7 @@ def _ours(seam: Seam, ids: list[UUID], events: int) -> Step:
             version += len(page)
             if len(page) < READ_AT_ONCE:
                 break
-            more = await seam.store.history(stream, version, READ_AT_ONCE)
-            page = [envelope.recorded for envelope in more]
+            page = await seam.store.later(stream, version, READ_AT_ONCE)
         assert state is not None
         assert version == events
 

@@ -659,6 +659,10 @@ class MemoryPostgres:
             case event_store.OWNERS:
                 streams = zip(*arguments, strict=True)
                 return [(*s, e.principal_id) for s in streams for e in self.events(s)[:1]]
+            case event_store.LATER.text:
+                kind, id, after, limit = arguments
+                later = [e.recorded for e in self.events((kind, id)) if e.version > after]
+                return later[:limit]
             case event_store.HISTORY.text:
                 return self._history(*arguments)
             case append_writer.FIND_EVENT:

@@ -296,8 +296,7 @@ class Session:
         return {getattr(row, of.key[0]): row for row in await self._store.above(of, list(ids))}
 
     async def _after(self, stream: Stream, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
-        more = await self._store.history(stream, events[-1][0], READ_AT_ONCE)
-        return [envelope.recorded for envelope in more]
+        return await self._store.later(stream, events[-1][0], READ_AT_ONCE)
 
     def is_due(self, folded: Folded, version: int) -> bool:
         """Return whether a stream needs a new snapshot at this version."""

@@ -323,6 +323,10 @@ class EventStore(Protocol):
         """Return these streams, with the snapshots of these folds, by aggregate name."""
         ...
 
+    async def later(self, stream: Stream, after: int, limit: int) -> Sequence[StoredEvent]:
+        """Return the events of one stream after a version, as they are folded."""
+        ...
+
     async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
         """Return the principal of the first event of each of these streams."""
         ...

@@ -132,6 +132,7 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.drop_snapshots([id], 7)
     await store.load([("Zone", id), ("Actor", id)])
     await store.history(("Zone", id), 0, 10)
+    await store.later(("Zone", id), 0, 10)
     for owner_id in None, id:
         await store.happened(["RunHeld", "AssetFaulted"], NOW, NOW + HOUR, owner_id, 100)
     await store.latest([("Run", id), ("Asset", id)], ["RunHeld", "AssetFaulted"], NOW)

@@ -1053,6 +1053,14 @@ async def test_a_history_is_read_page_by_page(store: EventStore):
     assert await store.history(("Actor", uuid7()), 0, 10) == []
 
 
+async def test_later_events_are_those_of_the_history_without_their_envelopes(store: EventStore):
+    id = await an_actor(store, 5)
+    for after, limit in ((0, 3), (3, 3), (5, 3)):
+        history = await store.history(("Actor", id), after, limit)
+        later = await store.later(("Actor", id), after, limit)
+        assert [read(each) for each in later] == [read(each.recorded) for each in history]
+
+
 async def test_a_history_tells_everything_known_of_an_event(store: EventStore):
     id = uuid7()
     new = at(1, registered(id))

@@ -326,6 +326,10 @@ class MemoryStore:
                 )
             )
 
+    async def later(self, stream: Stream, after: int, limit: int) -> Sequence[StoredEvent]:
+        """Return the events of one stream after a version, as they are folded."""
+        return [each.recorded for each in self.streams.get(stream, [])[after : after + limit]]
+
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
         """Return the events of one stream after a version, with their envelopes."""
         return self.streams.get(stream, [])[after : after + limit]

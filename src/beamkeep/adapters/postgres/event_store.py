@@ -72,6 +72,13 @@ SELECT e.version, e.event_type, e.schema_version, e.payload, s.stream_type, s.st
      ORDER BY e.version LIMIT :limit)) AS e
 """)
 
+# The events of one stream after a version.
+LATER = Statement("""
+SELECT version, event_type, schema_version, payload::text FROM bk.events
+ WHERE stream_type = :stream_type AND stream_id = :stream_id AND version > :after
+ ORDER BY version LIMIT :limit
+""")
+
 # The principals that wrote the first events of several streams.
 OWNERS = """
 SELECT s.stream_type, s.stream_id, e.principal_id
@@ -237,6 +244,11 @@ class PostgresEventStore:
             found.setdefault(row[4:6], []).append(row)
         return {stream: _loaded(rows) for stream, rows in found.items()}
 
+    async def later(self, stream: Stream, after: int, limit: int) -> Sequence[StoredEvent]:
+        """Return the events of one stream after a version, as they are folded."""
+        rows = await self._connections.read(*LATER.bind(_after(stream, after, limit)))
+        return cast("Sequence[StoredEvent]", rows)
+
     async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
         """Return the principal that wrote the first event of each of these streams."""
         columns = _stream_columns(streams).values()
@@ -256,14 +268,7 @@ class PostgresEventStore:
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
         """Return the events of one stream after a version, with their envelopes."""
-        stream_type, stream_id = stream
-        values = {
-            "stream_type": stream_type,
-            "stream_id": stream_id,
-            "after": after,
-            "limit": limit,
-        }
-        rows = await self._connections.read(*HISTORY.bind(values))
+        rows = await self._connections.read(*HISTORY.bind(_after(stream, after, limit)))
         return [Envelope(*known, payload=Raw(payload)) for *known, payload in rows]
 
     async def happened(
@@ -418,6 +423,11 @@ def _stream_columns(streams: Sequence[Stream]) -> dict[str, list[Any]]:
         "stream_types": [stream_type for stream_type, _ in streams],
         "stream_ids": [stream_id for _, stream_id in streams],
     }
+
+
+def _after(stream: Stream, version: int, limit: int) -> dict[str, Any]:
+    name, id = stream
+    return {"stream_type": name, "stream_id": id, "after": version, "limit": limit}
 
 
 def _loaded(rows: Sequence[asyncpg.Record]) -> LoadedStream:
