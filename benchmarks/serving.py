@@ -125,6 +125,8 @@ class Requests:
 
     async def run(self, seconds: float) -> int:
         """Send until the time is over, and wait for the last answers."""
+        # Servers of earlier releases close a connection that was idle while another side worked.
+        await self.prepare()
         end = time.perf_counter() + seconds
         return sum(await asyncio.gather(*(line.busy_until(end) for line in self._lines)))
 
