@@ -206,7 +206,8 @@ class Dispatcher:
             return await self._carry_out(commands, found, basis, session)
         except (IdempotencyInFlightError, OutcomeUnknownError, StoreUnavailableError):
             raise
-        except (MovedError, OutsideNeededError, Refusal):
+        except Exception:
+            # What is recalled may be older than what the rule read beside it.
             if session.recalled:
                 raise OutdatedError from None
             raise

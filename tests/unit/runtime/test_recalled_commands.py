@@ -12,7 +12,7 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.deployment.seeding import prepare
 from beamkeep.deployment.service import compose
-from beamkeep.kernel import DENIALS, Operation, Refusal, SurfaceKind
+from beamkeep.kernel import DENIALS, Operation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -261,6 +261,25 @@ async def test_a_command_whose_object_moved_is_decided_again(
     store.fails = MovedError
     assert (await running.hold()).version == 5
     assert running.opened() == ["recalled", "read"]
+
+
+async def test_a_rule_that_breaks_on_what_is_recalled_decides_again(
+    running: Campaign, service: Service, store: WatchedStore
+):
+    operation = service.catalogue.named["hold_campaign"]
+    assert isinstance(operation, Operation)
+    rule = operation.rule
+
+    def breaking(*given: Any) -> Any:
+        assert store.opened[-1] == "read", "the state is older than what was read beside it"
+        return rule(*given)
+
+    await service.dispatcher.execute(
+        replace(operation, rule=breaking),
+        Request(by("ada"), {"campaign_id": str(running.id), **REASON}),
+    )
+    assert running.opened() == ["recalled", "read"]
+    assert running.version() == 5
 
 
 async def test_an_unknown_outcome_is_not_tried_again(running: Campaign, store: WatchedStore):
