@@ -1,5 +1,7 @@
 """Which steps a conduct repeats by itself after a failure or a doubt."""
 
+from collections.abc import Mapping
+
 import pytest
 from tests.unit.contexts.operation.conducts import CONDUCT, HOME, LOOK, MOVE, did
 
@@ -40,12 +42,12 @@ def test_a_step_is_repeated_only_where_that_does_no_harm(
     step: RecipeStep, began: bool, failure: dict[str, bool] | None, repeats: bool
 ):
     rows = {Stage.STARTED: row(Stage.STARTED)} if began else {}
-    outcome = None if failure is None else row(Stage.FAILED, **failure)
+    outcome = None if failure is None else row(Stage.FAILED, failure)
     at = StepAttempt(Phase.STEPS, None, step_index=0, attempt=1)
     assert may_repeat(step, Attempt(at, CONDUCT, rows=rows, outcome=outcome)) is repeats
 
 
-def row(stage: Stage, **detail: bool) -> Activity:
-    written = did(stage, 0, **detail).row
+def row(stage: Stage, detail: Mapping[str, bool] = {}) -> Activity:
+    written = did(stage, 0).row
     assert isinstance(written, Activity)
-    return written
+    return replace(written, detail=dict(detail))
