@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 import structlog
@@ -90,6 +90,18 @@ class Request(Record):
         return not (self.dry_run or self.approves or self.admitted or self.proposal_note)
 
 
+class CallTarget(NamedTuple):
+    """What the statement that opens a call also looks up, or may take from memory."""
+
+    stream: Stream | None = None
+    fold: UUID | None = None
+    idempotency_key: str | None = None
+    recalls: bool = False
+
+
+NO_TARGET = CallTarget()
+
+
 class Admitted(Record):
     """A call that is permitted."""
 
@@ -128,19 +140,15 @@ class Admission:
         self,
         name: str,
         caller: Caller,
-        stream: Stream | None = None,
-        key: str | None = None,
-        fold: UUID | None = None,
+        target: CallTarget = NO_TARGET,
         approves: bool = False,
-        recalls: bool = False,
     ) -> Admitted:
         """Return the call context, read by one statement. Raise a refusal when it is denied.
 
         With `approves`, deny a caller who may only propose the call.
         """
         proposable = name in self._proposable and not approves
-        target = {"stream": stream, "idempotency_key": key, "fold": fold, "recalls": recalls}
-        place, opened = await self._open(name, caller, proposable=proposable, **target)
+        place, opened = await self._open(name, caller, target, proposable)
         standing = opened.standing
         verdict = _verdict(name, caller.transport, place, opened, proposable=proposable)
         if isinstance(verdict, Deny):
@@ -174,8 +182,16 @@ class Admission:
         """Return whether a principal may make or propose a call on a surface."""
         place, proposable = await self._places.at(surface_id), name in self._proposable
         assert place is not None, "surfaces are never removed"  # noqa: S101
-        who = {"identity": None, "principal_id": principal_id}
-        opened = await self._lookup(place, command_name=name, proposable=proposable, **who)
+        opened = await self._store.open(
+            CallLookup(
+                identity=None,
+                principal_id=principal_id,
+                conduit_id=place.conduit_id,
+                surface_id=place.surface_id,
+                command_name=name,
+                proposable=proposable,
+            )
+        )
         return _verdict(name, place.kind, place, opened, proposable=proposable)
 
     async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, AuthzResult]:
@@ -188,16 +204,28 @@ class Admission:
         """Return the names of everything that the caller may call here."""
         return frozenset(await self.reach(caller, catalogue.named))
 
-    async def _lookup(self, place: EntryPoint | None, **call: Any) -> CallContext:
-        here = {"conduit_id": place and place.conduit_id, "surface_id": place and place.surface_id}
-        return await self._store.open(CallLookup(**here, **call))
-
     async def _open(
-        self, name: str | None, caller: Caller, **target: Any
+        self,
+        name: str | None,
+        caller: Caller,
+        target: CallTarget = NO_TARGET,
+        proposable: bool = False,
     ) -> tuple[EntryPoint, CallContext]:
         place = await self._places.find(caller.transport, caller.selected_surface)
-        who = {"identity": caller.identity, "principal_id": caller.principal_id}
-        opened = await self._lookup(place, command_name=name, **who, **target)
+        opened = await self._store.open(
+            CallLookup(
+                caller.identity,
+                caller.principal_id,
+                conduit_id=place and place.conduit_id,
+                surface_id=place and place.surface_id,
+                command_name=name,
+                proposable=proposable,
+                idempotency_key=target.idempotency_key,
+                stream=target.stream,
+                fold=target.fold,
+                recalls=target.recalls,
+            )
+        )
         if opened.standing is None and caller.identity is not None:
             raise UnregisteredLoginError
         if caller.identity and caller.identity not in self._registered:

@@ -25,7 +25,7 @@ from beamkeep.kernel import (
     replace,
 )
 
-from .admission import Admission, Admitted, Caller, Request
+from .admission import Admission, Admitted, Caller, CallTarget, Request
 from .codec import Codec, encode
 from .deciding import (
     IDEMPOTENCY_KEY,
@@ -207,7 +207,7 @@ class Dispatcher:
         except (IdempotencyInFlightError, OutcomeUnknownError, StoreUnavailableError):
             raise
         except Exception:
-            # What is recalled may be older than what the rule read beside it.
+            # What is recalled may be older than what the rule has read since.
             if session.recalled:
                 raise OutdatedError from None
             raise
@@ -335,14 +335,10 @@ class Dispatcher:
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[operation.aggregate.name]
         contended = self._store.is_contended(pending.stream)
+        recalls = found.recalls and request.is_plain and not contended
+        target = CallTarget(pending.stream, fold, idempotency_key=sound, recalls=recalls)
         admitted = await self._admission.admit(
-            operation.name,
-            request.caller,
-            pending.stream,
-            key=sound,
-            fold=fold,
-            approves=request.approves,
-            recalls=found.recalls and request.is_plain and not contended,
+            operation.name, request.caller, target, approves=request.approves
         )
         session.recalled = admitted.opened.is_recalled
         return admitted

@@ -13,7 +13,7 @@ import msgspec
 from beamkeep import kernel
 from beamkeep.kernel import Enricher, Query, Question, Record, Refusal, View, replace
 
-from .admission import Admission, Caller, Request
+from .admission import Admission, Caller, CallTarget, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .evidence import EvidenceKeeper
@@ -95,7 +95,9 @@ class QueryRunner:
         # What was once is folded from the first event.
         past = not isinstance(request.arguments, Refusal) and "as_of" in request.arguments
         fold = None if past else self._codec.folds[question.aggregate.name]
-        admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
+        admitted = await self._admission.admit(
+            question.name, request.caller, CallTarget(stream, fold)
+        )
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         query = self._parse(question, request.arguments, about)
@@ -110,7 +112,9 @@ class QueryRunner:
         if question.parent_of and about:
             about = await question.parent_of(about, session)
             stream = question.aggregate.name, about
-            admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
+            admitted = await self._admission.admit(
+                question.name, request.caller, CallTarget(stream, fold)
+            )
         opened = admitted.opened
         if not admitted.sees(opened.owner_id, question.aggregate.self_owned, about):
             if question.parent_of:

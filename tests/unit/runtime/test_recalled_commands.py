@@ -271,7 +271,7 @@ async def test_a_rule_that_breaks_on_what_is_recalled_decides_again(
     rule = operation.rule
 
     def breaking(*given: Any) -> Any:
-        assert store.opened[-1] == "read", "the state is older than what was read beside it"
+        assert store.opened[-1] == "read", "the state is older than what was read since"
         return rule(*given)
 
     await service.dispatcher.execute(

@@ -45,7 +45,7 @@ from beamkeep.contexts.starting.conducting import require_conductable
 from beamkeep.kernel import Refusal, replace
 from beamkeep.parts.conducting.details import StepFailedError, plain
 from beamkeep.runtime import Service
-from beamkeep.runtime.admission import UnauthorizedError
+from beamkeep.runtime.admission import CallTarget, UnauthorizedError
 from beamkeep.runtime.store import OutcomeUnknownError, StoreUnavailableError, WorkLostError
 from beamkeep.schemas import JsonObject
 from beamkeep.telemetry import Telemetry
@@ -186,7 +186,7 @@ class ConductWalk:
         fold = self._walker.reader.run_fold
         try:
             admitted = await self._repeated(
-                lambda: admission.admit(name, facts.caller, stream, fold=fold)
+                lambda: admission.admit(name, facts.caller, CallTarget(stream, fold))
             )
         except UnauthorizedError as refusal:
             self._refuse(refusal, name)
