@@ -57,6 +57,20 @@ class Folded(NamedTuple):
 class Session:
     """The reader of one call. It remembers every version read, for the append to compare."""
 
+    principal_id: UUID | None = None
+    only: UUID | None = None
+    """The owner of the objects that an answer may show; None for all owners."""
+    shows_past = False
+    recalled = False
+    """Whether the command is decided by what the store remembers."""
+    surface_id: UUID | None = None
+    token_ends_at: datetime | None = None
+    caller_reads: Permits | None = None
+    """For a command: the scope of the reads that its caller may make with it."""
+    caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
+    previews: Callable[[UUID], Awaitable[Preview]] | None = None
+    _permits: Permits | None = None
+
     def __init__(
         self,
         store: EventStore,
@@ -73,17 +87,6 @@ class Session:
         self.now, self._snapshot_every = clock(), snapshot_every
         self.operation_names: Set[str] = catalogue.permissions
         self.proposable: Set[str] = catalogue.proposable
-        self.principal_id: UUID | None = None
-        self.only: UUID | None = None
-        """The owner of the objects that an answer may show; None for all owners."""
-        self.shows_past = self.recalled = False
-        self.surface_id: UUID | None = None
-        self.token_ends_at: datetime | None = None
-        self._permits: Permits | None = None
-        self.caller_reads: Permits | None = None
-        """For a command: the scope of the reads that its caller may make with it."""
-        self.caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
-        self.previews: Callable[[UUID], Awaitable[Preview]] | None = None
         self.seen: list[tuple[str, UUID, int]] = []
         self.versions: dict[Stream, int] = {}
         self.new_versions: dict[Stream, int] = {}

@@ -246,7 +246,7 @@ async def test_a_tree_is_cut_after_the_nearest_assets(
 
 
 @pytest.mark.postgres
-async def test_a_relocation_is_seven_statements_and_a_subtree_one_after_the_opening(
+async def test_a_remembered_relocation_is_six_statements_and_a_subtree_one_after_the_opening(
     cluster: Cluster, database: Database
 ):
     async with (
@@ -265,8 +265,8 @@ async def test_a_relocation_is_seven_statements_and_a_subtree_one_after_the_open
             return await counting.fetchval(STATEMENTS, database.name)
 
         await put_under(service, id, right)
-        # The opening, the rows above, the streams above; begin, lock, append, commit.
-        assert await cost(put_under(service, id, left)) == 7
+        # The rows above, the streams above; begin, lock, append, commit.
+        assert await cost(put_under(service, id, left)) == 6
         # The opening and the list.
         await listed(service, below=root)
         assert await cost(listed(service, below=root)) == 2
