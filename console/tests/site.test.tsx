@@ -92,7 +92,7 @@ describe("the operations of a site", () => {
   });
 
   test("are copied as a line for a terminal", async () => {
-    const copied = vi.fn((_text: string) => Promise.resolve());
+    const copied = vi.fn(() => Promise.resolve());
     vi.stubGlobal("navigator", { clipboard: { writeText: copied } });
     await searching("list tools", { ...own("list_tools"), "GET /tools": { items: [] } });
     await option(/List tools/);
