@@ -32,18 +32,24 @@ def require_plain(value: object, refusal: type[Refusal]) -> None:
 
     Raise UnicodeEncodeError when a text has an unpaired surrogate.
     """
-    if isinstance(value, dict) and len(flat := cast("dict[str, object]", value)) <= MOST_FLAT:
-        try:
-            # Most values are an object of a few texts.
-            text = "".join(cast("list[str]", [*flat, *flat.values()]))
-        except TypeError:
-            text = "".join(_texts(value, refusal))
-    else:
+    # Most values are an object of a few texts.
+    if (text := _of_texts(value)) is None:
         text = "".join(_texts(value, refusal))
     if "\x00" in text:
         raise refusal("A text contains a null character.")
     if not text.isascii():
         text.encode()
+
+
+def _of_texts(value: object) -> str | None:
+    """Return names and texts of an object that has nothing but a few texts, as one text."""
+    flat = cast("dict[str, str]", value)
+    if not isinstance(value, dict) or len(flat) > MOST_FLAT:
+        return None
+    try:
+        return "".join([*flat, *flat.values()])
+    except TypeError:
+        return None
 
 
 def _texts(value: object, refusal: type[Refusal]) -> Iterable[str]:
