@@ -29,7 +29,9 @@ ELSEWHERE = {
 """Files that lie in none of the places, and the places that they count for."""
 FAULTS = faults()
 SCOPE = faults(ROOT / "tests/planted_scope.toml")
-each_fault = pytest.mark.parametrize("fault", [*FAULTS, *SCOPE], ids=lambda fault: fault.name)
+MEMORY = faults(ROOT / "tests/planted_memory.toml")
+EVERY = [*FAULTS, *SCOPE, *MEMORY]
+each_fault = pytest.mark.parametrize("fault", EVERY, ids=lambda fault: fault.name)
 
 
 def test_there_are_sixty_faults_in_six_places():
@@ -39,6 +41,10 @@ def test_there_are_sixty_faults_in_six_places():
 
 def test_there_are_forty_faults_of_the_scope_of_commands():
     assert len({fault.name for fault in SCOPE}) == len(SCOPE) == 40
+
+
+def test_there_are_ten_faults_of_commands_that_are_remembered():
+    assert len({fault.name for fault in MEMORY}) == len(MEMORY) == 10
 
 
 @each_fault

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from beamkeep.adapters.postgres.append_writer import AppendWriter
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
@@ -85,6 +86,25 @@ async def test_processes_that_change_one_object_in_turns_read_it_each_time(
         outdated, each_time = (3, 2), (2, 2)
         assert took == [alone, first, outdated, outdated, each_time, each_time]
         assert len((await place.store.load([("Campaign", id)]))["Campaign", id].events) == 16
+
+
+async def test_a_request_that_another_process_answered_makes_no_error_in_the_database(
+    database: Database, sent: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    async def failed(*_: Any) -> Exception:
+        raise AssertionError("an INSERT failed, which the log of the database shows")
+
+    monkeypatch.setattr(AppendWriter, "_conflict", failed)
+    async with (
+        postgres_service(database) as place,
+        postgres_service(database, seeds=False) as other,
+    ):
+        await call(place.service, "define_zone", {"name": "Hall"})
+        first = await call(other.service, "define_zone", {"name": "Hutch"}, idempotency_key="k")
+        sent.clear()
+        again = await call(place.service, "define_zone", {"name": "Hutch"}, idempotency_key="k")
+        assert (again.body, again.replayed) == (first.body, True)
+        assert len(sent) == 2, "an append that writes nothing, and the answer"
 
 
 async def test_a_lost_connection_ends_all_memory(database: Database, sent: list[str]):
