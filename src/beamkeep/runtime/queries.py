@@ -94,10 +94,8 @@ class QueryRunner:
         stream = (question.aggregate.name, about) if about and not question.parent_of else None
         # What was once is folded from the first event.
         past = not isinstance(request.arguments, Refusal) and "as_of" in request.arguments
-        fold = None if past else self._codec.folds[question.aggregate.name]
-        admitted = await self._admission.admit(
-            question.name, request.caller, CallTarget(stream, fold)
-        )
+        target = CallTarget(stream, None if past else self._codec.folds[question.aggregate.name])
+        admitted = await self._admission.admit(question.name, request.caller, target)
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         query = self._parse(question, request.arguments, about)
@@ -112,9 +110,8 @@ class QueryRunner:
         if question.parent_of and about:
             about = await question.parent_of(about, session)
             stream = question.aggregate.name, about
-            admitted = await self._admission.admit(
-                question.name, request.caller, CallTarget(stream, fold)
-            )
+            target = target._replace(stream=stream)
+            admitted = await self._admission.admit(question.name, request.caller, target)
         opened = admitted.opened
         if not admitted.sees(opened.owner_id, question.aggregate.self_owned, about):
             if question.parent_of:
