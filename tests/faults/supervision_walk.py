@@ -52,7 +52,7 @@ class Stepped:
     """Puts a step before every call of a store that an agent makes."""
 
     def __init__(self, store: MemoryStore, steps: Steps) -> None:
-        for name in ("open", "load", "history", "append", "rows", "listing"):
+        for name in ("open", "load", "later", "history", "append", "rows", "listing"):
             setattr(store, name, self._stepped(getattr(store, name), steps))
 
     @staticmethod

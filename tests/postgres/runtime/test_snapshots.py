@@ -128,14 +128,14 @@ async def test_what_a_cut_off_reading_folded_is_not_folded_again(monkeypatch: py
     stream = "Actor", await an_actor(service)
     await lengthen(store, stream[1], 4 * READ_AT_ONCE)
     monkeypatch.setattr(session, "STORED_EVERY", 2)
-    history = store.history
+    later = store.later
 
     async def cut_off(stream: Stream, after: int, limit: int) -> Any:
         if after == 3 * READ_AT_ONCE:
             raise TimeoutError
-        return await history(stream, after, limit)
+        return await later(stream, after, limit)
 
-    monkeypatch.setattr(store, "history", cut_off)
+    monkeypatch.setattr(store, "later", cut_off)
     with pytest.raises(TimeoutError):
         await call(service, "get_actor", {"actor_id": str(stream[1])})
     snapshot = await snapshot_of(store, stream)
