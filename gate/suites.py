@@ -124,7 +124,12 @@ EXTRAS = (
     "tests/unit/recording/test_run_engine.py",
 )
 """Tests with large libraries that only some deployments install; to import them takes longest."""
-UNIT_ROOMS = ("contexts", "kernel", "schemas", "surfaces", "runtime", "workers", "client")
+UNIT_WAITING = ("scans", "recording", "streaming")
+"""Rooms whose tests mostly wait, for processes that are cut off and for servers that are slow."""
+UNIT_ROOMS = (
+    *("contexts", "kernel", "schemas", "surfaces", "runtime", "workers", "client"),
+    *UNIT_WAITING,
+)
 UNIT = (
     Suite(
         "unit-contexts",
@@ -138,8 +143,14 @@ UNIT = (
         tests=tuple(f"tests/unit/{each}" for each in ("runtime", "workers", "client")),
     ),
     Suite(
+        "unit-waiting",
+        seconds=60,
+        tests=tuple(f"tests/unit/{each}" for each in UNIT_WAITING),
+        left_out=EXTRAS,
+    ),
+    Suite(
         "unit-others",
-        seconds=150,
+        seconds=100,
         tests=("tests/unit",),
         left_out=(*(f"tests/unit/{each}" for each in UNIT_ROOMS), *EXTRAS),
     ),
