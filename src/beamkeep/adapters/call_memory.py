@@ -42,7 +42,7 @@ class KnownStream(NamedTuple):
 
 
 class CallMemory:
-    """Callers and streams by the last commands that this process wrote.
+    """The callers and the streams of the last commands that this process wrote.
 
     Nothing of it is trusted: the append that rests on it asks whether it still holds.
     """
@@ -54,7 +54,7 @@ class CallMemory:
         self._shared = OrderedDict[StreamKey, None]()
         """Streams that others changed, too: they are read each time."""
         self._answered = OrderedDict[str, None]()
-        """Idempotency keys that have an answer, which only a reader of the store finds."""
+        """Idempotency keys that have a stored answer: a call with one of them reads the store."""
 
     def forget(self) -> None:
         """Forget everything: another server may answer, which does not know what was written."""
@@ -116,7 +116,7 @@ class CallMemory:
         else:
             owner_id = opened.owner_id
             size += known.bytes if known else sum(len(payload) for _, _, _, payload, *_ in before)
-        is_whole = len(before) == event.version - 1 and owner_id is not None
+        is_whole = len(before) == event.version - 1
         is_short = size <= MOST_BYTES and event.version <= MOST_EVENTS
         if owner_id is None or not is_whole or not is_short or key in self._shared:
             self._streams.pop(key, None)

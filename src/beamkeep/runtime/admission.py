@@ -86,7 +86,7 @@ class Request(Record):
 
     @property
     def is_plain(self) -> bool:
-        """Whether its own caller wants it carried out now."""
+        """Whether it is to be carried out now, for the caller who sent it."""
         return not (self.dry_run or self.approves or self.admitted or self.proposal_note)
 
 

@@ -49,7 +49,6 @@ from .store import (
     AnswerToStore,
     Append,
     EventStore,
-    IdempotencyInFlightError,
     KeyTakenError,
     LoadedStream,
     MovedError,
@@ -200,30 +199,18 @@ class Dispatcher:
     async def _attempt(
         self, commands: Sequence[Pending], found: EarlierAttempts, basis: Basis
     ) -> list[CommandResult]:
+        # 1-6. Each command in turn: who, where, may it, again?, load, decide.
         session = self._sessions()
         session.versions.update(basis.versions)
         try:
-            return await self._carry_out(commands, found, basis, session)
-        except (IdempotencyInFlightError, OutcomeUnknownError, StoreUnavailableError):
-            raise
+            decisions = await self._decide_in_turn(commands, session, found)
         except Exception:
             # What is recalled may be older than what the rule has read since.
             if session.recalled:
                 raise OutdatedError from None
             raise
-
-    async def _carry_out(
-        self, commands: Sequence[Pending], found: EarlierAttempts, basis: Basis, session: Session
-    ) -> list[CommandResult]:
-        # 1-6. Each command in turn: who, where, may it, again?, load, decide.
-        decisions = list[DecidedCommand]()
-        for command in commands:
-            if decisions:
-                session.decide(decisions[-1].events)
-            decided = await self._decide(command, session, found)
-            if isinstance(decided, CommandResult):
-                return [decided]
-            decisions.append(decided)
+        if isinstance(decisions, CommandResult):
+            return [decisions]
 
         # 7. Append.
         first, request, written = decisions[0], commands[0].request, session.new_versions
@@ -236,24 +223,28 @@ class Dispatcher:
         if key := request.idempotency_key:
             again = first.result(written, repeated=True) if answers[0].shows_once else answers[0]
             answer = AnswerToStore.of(again, key=key, fingerprint=first.digest, result=again.body)
-        token = await self._store.append(
-            Append(
-                events=events,
-                read={s: v for s, v in session.versions.items() if s not in written},
-                side_writes=[*side_writes_of(outcome), *basis.side_writes],
-                answer=answer,
-                command_name=first.operation.name,
-                principal_id=first.call.principal_id,
-                surface_id=first.call.surface_id,
-                correlation_id=every[0].caller.correlation_id,
-                causation_id=every[0].caller.causation_id,
-                occurred_at=first.call.now,
-                snapshots=session.snapshots(events),
-                fence=one_of(outcome, kernel.Fenced),
-                opened=first.admitted.opened if found.recalls else None,
-            )
+        append = Append(
+            events=events,
+            read={s: v for s, v in session.versions.items() if s not in written},
+            side_writes=[*side_writes_of(outcome), *basis.side_writes],
+            answer=answer,
+            command_name=first.operation.name,
+            principal_id=first.call.principal_id,
+            surface_id=first.call.surface_id,
+            correlation_id=every[0].caller.correlation_id,
+            causation_id=every[0].caller.causation_id,
+            occurred_at=first.call.now,
+            snapshots=session.snapshots(events),
+            fence=one_of(outcome, kernel.Fenced),
+            opened=first.admitted.opened if found.recalls else None,
         )
-        session.recalled = False  # It is written: whatever fails now, it is not decided again.
+        try:
+            token = await self._store.append(append)
+        except MovedError:
+            # Any other error may come after the write.
+            if session.recalled:
+                raise OutdatedError from None
+            raise
 
         # 8. Answer.
         return [
@@ -262,6 +253,20 @@ class Dispatcher:
             )
             for decision, each in zip(decisions, answers, strict=True)
         ]
+
+    async def _decide_in_turn(
+        self, commands: Sequence[Pending], session: Session, found: EarlierAttempts
+    ) -> list[DecidedCommand] | CommandResult:
+        """Return what is decided, or the answer that the first command got before."""
+        decisions = list[DecidedCommand]()
+        for command in commands:
+            if decisions:
+                session.decide(decisions[-1].events)
+            decided = await self._decide(command, session, found)
+            if isinstance(decided, CommandResult):
+                return decided
+            decisions.append(decided)
+        return decisions
 
     async def _decide(
         self, pending: Pending, session: Session, found: EarlierAttempts

@@ -105,7 +105,7 @@ class Memory(Record):
     """It changes with each connection that is lost."""
     is_recalled: bool = False
     last_event_id: UUID | None = None
-    """The last event of the target as far as it is remembered."""
+    """The last event of the target that the store remembers."""
 
 
 class NewEvent(NamedTuple):
@@ -324,7 +324,7 @@ class EventStore(Protocol):
         ...
 
     async def later(self, stream: Stream, after: int, limit: int) -> Sequence[StoredEvent]:
-        """Return the events of one stream after a version, as they are folded."""
+        """Return the events of one stream after a version, without their envelopes."""
         ...
 
     async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:

@@ -249,7 +249,7 @@ class MemoryStore:
         return position
 
     def _holds(self, recalled: CallContext) -> bool:
-        """Return whether what was remembered of a call is still so."""
+        """Return whether what was recalled for a call is still what is stored."""
         assert recalled.memory, "it was recalled"  # noqa: S101
         lookup, last_event_id = recalled.memory.lookup, recalled.memory.last_event_id
         now = self._look_up(replace(lookup, recalls=False))
@@ -327,7 +327,7 @@ class MemoryStore:
             )
 
     async def later(self, stream: Stream, after: int, limit: int) -> Sequence[StoredEvent]:
-        """Return the events of one stream after a version, as they are folded."""
+        """Return the events of one stream after a version, without their envelopes."""
         return [each.recorded for each in self.streams.get(stream, [])[after : after + limit]]
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:

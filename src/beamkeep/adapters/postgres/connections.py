@@ -67,7 +67,7 @@ class Connections:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._open = self._locked = 0
         self.lost = 0
-        """How many connections ended without being asked to."""
+        """How many connections were lost or given up."""
 
     async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
         """Return the rows of one statement, which is a transaction of its own."""

@@ -245,7 +245,7 @@ class PostgresEventStore:
         return {stream: _loaded(rows) for stream, rows in found.items()}
 
     async def later(self, stream: Stream, after: int, limit: int) -> Sequence[StoredEvent]:
-        """Return the events of one stream after a version, as they are folded."""
+        """Return the events of one stream after a version, without their envelopes."""
         rows = await self._connections.read(*LATER.bind(_after(stream, after, limit)))
         return cast("Sequence[StoredEvent]", rows)
 

@@ -185,7 +185,7 @@ def _described(
 
 
 def _extension(endpoint: Endpoint, of: Catalogue) -> SchemaObject:
-    """Return what a button and the command line call an operation, and what it changes how."""
+    """Return the names of an operation on a button and in a terminal, and what it changes."""
     extension: SchemaObject = {"title": title_of(endpoint), "aggregate": endpoint.aggregate.name}
     extension["command_line"] = " ".join(filter(None, noun_and_verb(of)[endpoint.name]))
     extension["kind"] = _kind(endpoint)
