@@ -16,7 +16,6 @@ from beamkeep import kernel
 from beamkeep.kernel import (
     Event,
     Identified,
-    ObjectScope,
     Operation,
     Outcome,
     Record,
@@ -29,12 +28,14 @@ from .admission import Admission, Admitted, Caller, CallTarget, Request
 from .codec import Codec, encode
 from .deciding import (
     IDEMPOTENCY_KEY,
+    Assigns,
     CommandResult,
     DecidedCommand,
     EarlierAttempts,
     OutdatedError,
     OutsideNeededError,
     Pending,
+    nobody,
     target_of,
 )
 from .dry_runs import DryRuns
@@ -43,7 +44,7 @@ from .outcomes import one_of, side_writes_of, without_stored
 from .ownership import Ownership
 from .proposing import NOTHING_PROPOSABLE, Proposals, Proposing
 from .remedies import Remedies
-from .session import Session
+from .session import Session, sight_of
 from .store import (
     AlreadyAnsweredError,
     AnswerToStore,
@@ -109,10 +110,12 @@ class Dispatcher:
         remedies: Remedies,
         proposals: Proposals = NOTHING_PROPOSABLE,
         counts: Counts | None = None,
+        assigns: Assigns = nobody,
     ) -> None:
         self._admission, self._store, self._codec = admission, store, codec
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
         self._outside, self._remedies, self._counts = outside, remedies, counts
+        self._assigns = assigns
         self._ownership = Ownership(admission, store, codec, gets=gets)
         self._dry_runs = DryRuns(store, codec)
         self._proposing = Proposing(
@@ -123,6 +126,7 @@ class Dispatcher:
             dry_runs=self._dry_runs,
             sessions=sessions,
             decide=self._decide,
+            assigns=assigns,
         )
         self.preview = self._proposing.preview
 
@@ -175,14 +179,13 @@ class Dispatcher:
 
     async def _queue(self, pending: Pending) -> Stream | None:
         """Return the stream whose turn a command waits for: only who may change it waits."""
-        request, stream, of = pending.request, pending.stream, pending.operation.aggregate
+        request, stream = pending.request, pending.stream
         if stream is None or request.admitted or not self._store.is_contended(stream):
             return stream
         admitted = await self._admission.admit(pending.operation.name, request.caller)
-        if admitted.scope is ObjectScope.ALL:
-            return stream
-        owner_id = (await self._store.owners([stream])).get(stream)
-        return stream if admitted.sees(owner_id, of.self_owned, stream[1]) else None
+        sight = sight_of(admitted.standing.principal_id, admitted.scope)
+        is_seen = sight is None or not await self._ownership.others({stream}, sight)
+        return stream if is_seen else None
 
     def _in_turn(self, streams: Sequence[Stream | None]) -> AbstractAsyncContextManager[None]:
         if len(streams) == 1:
@@ -411,7 +414,7 @@ class Dispatcher:
                 raise OutsideNeededError(decided.request, call.now)
             else:
                 decided = list[Event]()
-        return decided, carried
+        return await self._assigns(decided, call, session), carried
 
     def _call(self, caller: Caller, admitted: Admitted, new_id: UUID, now: datetime) -> kernel.Call:
         """Return what a rule knows about the call."""

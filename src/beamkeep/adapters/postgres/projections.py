@@ -1,5 +1,6 @@
 """Writing lists: tables of rows in `proj`, each read through a database view of its name."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -10,6 +11,7 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.feed.directory.entries import OWN_SITE, Entry
+from beamkeep.feed.lists.marks import read_by
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position
 from beamkeep.workers.projector import Follower, Generation, RowChange
@@ -67,6 +69,25 @@ ON CONFLICT (id) DO UPDATE
        facets = EXCLUDED.facets, row = EXCLUDED.row
  WHERE t.version < EXCLUDED.version
 """
+
+# The members of some teams, whether or not their membership counts now: marks only find.
+MEMBERS = "SELECT team_id, principal_id FROM bk.team_member WHERE team_id = ANY($1::uuid[])"
+ADD_MARKS = """
+INSERT INTO proj.{table}_mark (mark, id) SELECT * FROM unnest($1::bigint[], $2::uuid[])
+    ON CONFLICT DO NOTHING
+"""
+IS_MEMBER = "SELECT FROM bk.team_member WHERE team_id = $1 AND principal_id = $2"
+# Also the objects whose rows are still to come: their marks are there before the rows.
+MARK_TEAM = """
+INSERT INTO proj.{table}_mark (mark, id)
+SELECT $1, o.object_id FROM bk.object_team o WHERE o.team_id = $2 AND o.stream_type = $3
+    ON CONFLICT DO NOTHING
+"""
+UNMARK_TEAM = """
+DELETE FROM proj.{table}_mark m USING bk.object_team o
+ WHERE m.mark = $1 AND m.id = o.object_id AND o.team_id = $2 AND o.stream_type = $3
+"""
+READERS = "SELECT DISTINCT principal_id FROM bk.team_member"
 
 # The generations of one view, the newest first.
 GENERATIONS = """
@@ -164,6 +185,7 @@ class PostgresProjections:
                         changed = changes.get(generation.key, ())
                         for rows in batched(changed, BATCH_SIZE):
                             await connection.execute(*upsert.bind(_columns(rows)))
+                        await _mark_for_members(connection, generation, changed)
                     entries = {
                         key: [each.entry for each in changed if each.entry]
                         for key, changed in changes.items()
@@ -172,6 +194,20 @@ class PostgresProjections:
             except BookmarkMovedError:
                 return False
         return True
+
+    async def mark_team(
+        self, views: Sequence[View[Any]], team_id: UUID, principal_id: UUID
+    ) -> None:
+        """Let lists find the objects of a team for a principal who is a member, else not."""
+        kinds = {view.name: view.aggregate.name for view in views}
+        mark = number(read_by(principal_id))
+        for generation in await self.generations():
+            if (kind := kinds.get(generation.name)) and _has_marks(generation):
+                is_member = await self._connections.read(IS_MEMBER, team_id, principal_id)
+                change = MARK_TEAM if is_member else UNMARK_TEAM
+                table = _table(generation.key)
+                async with self._connections.connection() as connection:
+                    await connection.execute(change.format(table=table), mark, team_id, kind)
 
     async def switch(self) -> Sequence[str]:
         """Make each generation that has caught up the live one, and return the names of views."""
@@ -224,6 +260,21 @@ class PostgresProjections:
     async def lag(self) -> dict[str, float]:
         """Return by how many seconds each list is behind."""
         return {name: seconds or 0.0 for name, seconds in await self._connections.read(LAG)}
+
+
+async def _mark_for_members(
+    connection: asyncpg.Connection, generation: Generation, changed: Sequence[RowChange]
+) -> None:
+    """Let the members of teams find the new rows of their teams."""
+    teams = {row.id: row.new_of_team for row in changed if row.new_of_team}
+    if not teams or not _has_marks(generation):
+        return
+    readers = defaultdict[UUID, list[int]](list)
+    for team_id, principal_id in await connection.fetch(MEMBERS, [*{*teams.values()}]):
+        readers[team_id].append(number(read_by(principal_id)))
+    marks = [(mark, id) for id, team_id in teams.items() for mark in readers[team_id]]
+    statement = ADD_MARKS.format(table=_table(generation.key))
+    await connection.execute(statement, [m for m, _ in marks], [id for _, id in marks])
 
 
 async def _create_generation(
@@ -320,9 +371,13 @@ class RebuiltDifferentlyError(Exception):
 
 
 async def _require_equal(connection: asyncpg.Connection, before: str, after: str) -> None:
+    # The marks of readers follow memberships, not events: those of the new rows are newer.
+    readers = [number(read_by(row[0])) for row in await connection.fetch(READERS)]
     digests = [
         await connection.fetchrow(
-            f"SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table}{part} AS t",  # noqa: S608
+            f"SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table}{part} AS t"  # noqa: S608
+            f" WHERE $1::bigint[] IS NULL OR {'mark' if part else '0'} <> ALL ($1)",
+            readers,
             timeout=COMPARE_TIMEOUT,
         )
         for table in (before, after)

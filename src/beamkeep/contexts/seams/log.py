@@ -11,7 +11,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from beamkeep.kernel import Invalid, Order, Query, Record, Refusal
+from beamkeep.kernel import Invalid, Order, Query, Record, Refusal, Sight
 from beamkeep.kernel.values import Timestamp
 from beamkeep.schemas import JsonObject
 
@@ -113,8 +113,8 @@ class EventReader(Protocol):
     stream_types: Set[str]
     """The kinds of objects that events are about."""
 
-    async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
-        """Return a page of events; with `owner_id`, only of this owner's objects."""
+    async def page(self, query: ListEvents, sight: Sight | None) -> EventPage:
+        """Return a page of events; with `sight`, only of the objects in sight."""
         ...
 
 

@@ -1,0 +1,60 @@
+"""Team marks: what lets the lists find the objects of a team for each of its members."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol, get_type_hints
+from uuid import UUID
+
+from beamkeep.contexts.trust.team import TeamMemberEvent, TeamMemberRemoved, teams
+from beamkeep.feed.tail import WHOLE_LOG, Bookmark, Tail
+from beamkeep.kernel import View
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.store import Position
+
+TEAM_MARKS, GENERATION = "team_marks", 1
+PAGE_EVENTS = 200
+PAUSE_SECONDS = 0.25
+
+
+def has_team(view: View[Any]) -> bool:
+    """Return whether the objects of a list may belong to a team."""
+    return hasattr(get_type_hints(view.aggregate.begin)["return"], "team_id")
+
+
+class Marks(Protocol):
+    """The marks of the stored lists."""
+
+    async def mark_team(
+        self, views: Sequence[View[Any]], team_id: UUID, principal_id: UUID
+    ) -> None:
+        """Let lists find the objects of a team for a principal who is a member, else not."""
+        ...
+
+
+class TeamMarks:
+    """Follows the events of teams. Rows that come later are marked when they are written."""
+
+    def __init__(self, tail: Tail, marks: Marks, codec: Codec, views: Sequence[View[Any]]) -> None:
+        self._tail, self._marks, self._codec = tail, marks, codec
+        self._views = [view for view in views if has_team(view)]
+        self._began = False
+
+    async def turn(self) -> float:
+        """Mark for the members of one page of events; return the seconds until the next turn."""
+        bookmark = await self._bookmark()
+        page = await self._tail.page(WHOLE_LOG, bookmark.reached, PAGE_EVENTS, [teams.name])
+        for event in self._codec.decode(teams.name, page.events):
+            if isinstance(event, TeamMemberEvent | TeamMemberRemoved):
+                await self._marks.mark_team(self._views, event.team_id, event.principal_id)
+        is_full = len(page.events) >= PAGE_EVENTS
+        # Nothing more can appear below the watermark, so events of other kinds are passed over.
+        reached = page.events[-1].at if is_full else Position(page.watermark, 0)
+        if reached > bookmark.reached:
+            await self._tail.move([bookmark], reached)
+        return 0.0 if is_full else PAUSE_SECONDS
+
+    async def _bookmark(self) -> Bookmark:
+        if not self._began:
+            await self._tail.begin(TEAM_MARKS, GENERATION, [WHOLE_LOG])
+            self._began = True
+        found = await self._tail.bookmarks(WHOLE_LOG)
+        return next(each for each in found if each.key == (TEAM_MARKS, GENERATION))
