@@ -139,7 +139,7 @@ def test_programs_of_the_tests_import_nothing_of_them(subtests: pytest.Subtests)
 
 def test_the_kernel_stays_small():
     # Teams: a scope between all objects and the own ones, and what an object's team follows from.
-    assert lines("kernel") <= 1_130
+    assert lines("kernel") <= 1_135
 
 
 def test_an_operation_needs_few_lines_of_the_contexts():
