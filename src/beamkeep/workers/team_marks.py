@@ -11,7 +11,8 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import Position
 
 TEAM_MARKS, GENERATION = "team_marks", 1
-PAGE_EVENTS = 200
+PAGE_EVENTS, MOST_TRANSACTIONS = 200, 1_000_000
+"""A page looks at this many transaction ids: teams are rare, and a log may be long."""
 PAUSE_SECONDS = 0.25
 
 
@@ -41,16 +42,18 @@ class TeamMarks:
     async def turn(self) -> float:
         """Mark for the members of one page of events; return the seconds until the next turn."""
         bookmark = await self._bookmark()
-        page = await self._tail.page(WHOLE_LOG, bookmark.reached, PAGE_EVENTS, [teams.name])
+        after, until = bookmark.reached, bookmark.reached.tx + MOST_TRANSACTIONS
+        page = await self._tail.page(WHOLE_LOG, after, PAGE_EVENTS, [teams.name], until)
         for event in self._codec.decode(teams.name, page.events):
             if isinstance(event, TeamMemberEvent | TeamMemberRemoved):
                 await self._marks.mark_team(self._views, event.team_id, event.principal_id)
         is_full = len(page.events) >= PAGE_EVENTS
         # Nothing more can appear below the watermark, so events of other kinds are passed over.
-        reached = page.events[-1].at if is_full else Position(page.watermark, 0)
-        if reached > bookmark.reached:
+        end = min(page.watermark, until)
+        reached = page.events[-1].at if is_full else Position(end, 0)
+        if reached > after:
             await self._tail.move([bookmark], reached)
-        return 0.0 if is_full else PAUSE_SECONDS
+        return 0.0 if is_full or end < page.watermark else PAUSE_SECONDS
 
     async def _bookmark(self) -> Bookmark:
         if not self._began:

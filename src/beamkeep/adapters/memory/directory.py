@@ -1,11 +1,12 @@
 """The directory in memory: the entries follow from the events whenever they are asked for."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 from uuid import UUID
 
+from beamkeep.contexts.seams.belonging import OBJECT_TEAMS
 from beamkeep.feed.directory.entries import OWN_SITE, Entry, entry_of, facility_code_of
-from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match, PublishedObject
 from beamkeep.feed.lists.rows import RowFold
 from beamkeep.kernel import Sight, View
 from beamkeep.runtime.codec import Codec
@@ -44,6 +45,21 @@ class MemoryDirectory:
         """Return the objects that belong to teams of which a principal is a member now."""
         sight = Sight(principal_id, teams=True)
         return {id for id in ids if self._store.is_of_team(id, sight)}
+
+    async def published(self, ids: Sequence[UUID]) -> Mapping[UUID, PublishedObject]:
+        """Return what events say of the objects with these ids."""
+        entries = {entry.id: entry for entry in await self.entries(ids)}
+        teams = {row.object_id: row for row in await self._store.rows(OBJECT_TEAMS, {})}
+        return {
+            id: PublishedObject(
+                kind=entries[id].kind if id in entries else None,
+                name=entries[id].name if id in entries else None,
+                facility_code=entries[id].facility_code if id in entries else None,
+                team_id=teams[id].team_id if id in teams else None,
+                visit_id=teams[id].visit_id if id in teams else None,
+            )
+            for id in ids
+        }
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
         """Return the entries of the objects with these ids."""

@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.feed.directory.entries import Entry, tail_of
-from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match, PublishedObject
 from beamkeep.kernel import Sight
 from beamkeep.runtime.store import StoreUnavailableError
 
@@ -80,6 +80,11 @@ TRIGRAM = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
 OF_TEAMS = Statement(f"""
 SELECT i.id FROM unnest(:ids::uuid[]) AS i (id) WHERE {of_teams("i.id")}
 """)  # noqa: S608
+PUBLISHED = """
+SELECT i.id, d.kind, d.name, d.facility_code, o.team_id, o.visit_id
+  FROM unnest($1::uuid[]) AS i (id)
+  LEFT JOIN bk.directory d ON d.id = i.id LEFT JOIN bk.object_team o ON o.object_id = i.id
+"""
 BY_ID = f"SELECT {COLUMNS} FROM bk.directory WHERE id = ANY($1::uuid[])"  # noqa: S608
 
 # Only what the generation that is read has: others write rows that nobody reads yet. A bookmark of
@@ -180,6 +185,11 @@ class PostgresDirectory:
         """Return the objects that belong to teams of which a principal is a member now."""
         values = {"ids": list(ids), "principal_id": principal_id}
         return {row[0] for row in await self._connections.read(*OF_TEAMS.bind(values))}
+
+    async def published(self, ids: Sequence[UUID]) -> Mapping[UUID, PublishedObject]:
+        """Return what events say of the objects with these ids."""
+        rows = await self._connections.read(PUBLISHED, list(ids))
+        return {row[0]: PublishedObject(*row[1:]) for row in rows}
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
         """Return the entries of the objects with these ids."""

@@ -39,13 +39,15 @@ BETWEEN = "id > :low::uuid AND id < :high::uuid"
 IS_SMALL = f"(SELECT count(*) FROM below) <= {SMALL_SUBTREE}"  # noqa: S608
 
 # Whether no event up to a position is still to be projected, in any shard of the views, and none of
-# a team, whose members find rows by marks.
+# a team, whose members find rows by marks. Until the first members are followed, there is no mark.
 FOLLOWS = """
-SELECT NOT EXISTS (
+SELECT CASE WHEN EXISTS (SELECT 1 FROM bk.bookmarks WHERE projection = 'team_marks')
+       THEN NOT EXISTS (
   SELECT 1 FROM bk.bookmarks b
     JOIN bk.events e ON (e.transaction_id, e.position) > (b.tx, b.pos)
      AND (e.transaction_id, e.position) <= ($2::text::xid8, $3::bigint)
    WHERE b.projection = 'team_marks' AND e.stream_type = 'Team')
+       ELSE NOT EXISTS (SELECT 1 FROM bk.team_member) END
    AND NOT EXISTS (
   SELECT 1 FROM bk.projections p
     JOIN bk.bookmarks b ON b.projection = p.name AND b.generation = p.generation

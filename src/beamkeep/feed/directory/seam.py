@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from enum import Enum, auto
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from beamkeep.kernel import Record, Sight
@@ -58,6 +58,17 @@ class VisibleKinds(Record):
         return {s: frozenset(k for k in kinds if self.by_kind[k] == s) for s in sights}
 
 
+class PublishedObject(NamedTuple):
+    """What an event says of its object, as it is known now."""
+
+    kind: str | None
+    """None while the directory has no entry of it."""
+    name: str | None
+    facility_code: str | None
+    team_id: UUID | None
+    visit_id: UUID | None
+
+
 class Directory(Protocol):
     """Finds entries of the directory."""
 
@@ -69,6 +80,10 @@ class Directory(Protocol):
 
     async def of_teams(self, ids: Sequence[UUID], principal_id: UUID) -> Set[UUID]:
         """Return the objects that belong to teams of which a principal is a member now."""
+        ...
+
+    async def published(self, ids: Sequence[UUID]) -> Mapping[UUID, PublishedObject]:
+        """Return what events say of the objects with these ids."""
         ...
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
