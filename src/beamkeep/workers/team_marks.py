@@ -6,7 +6,7 @@ from uuid import UUID
 
 from beamkeep.contexts.trust.team import TeamMemberEvent, TeamMemberRemoved, teams
 from beamkeep.feed.tail import WHOLE_LOG, Bookmark, Tail
-from beamkeep.kernel import View
+from beamkeep.kernel import View, replace
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import Position
 
@@ -25,9 +25,17 @@ class Marks(Protocol):
     """The marks of the stored lists."""
 
     async def mark_team(
-        self, views: Sequence[View[Any]], team_id: UUID, principal_id: UUID
-    ) -> None:
-        """Let lists find the objects of a team for a principal who is a member, else not."""
+        self,
+        views: Sequence[View[Any]],
+        team_id: UUID,
+        principal_id: UUID,
+        bookmark: Bookmark,
+        reached: Position,
+    ) -> bool:
+        """Let lists find the objects of a team for a principal who is a member, else not.
+
+        Move the bookmark; do nothing and return False if another worker has moved it.
+        """
         ...
 
 
@@ -44,14 +52,18 @@ class TeamMarks:
         bookmark = await self._bookmark()
         after, until = bookmark.reached, bookmark.reached.tx + MOST_TRANSACTIONS
         page = await self._tail.page(WHOLE_LOG, after, PAGE_EVENTS, [teams.name], until)
-        for event in self._codec.decode(teams.name, page.events):
+        decoded = self._codec.decode(teams.name, page.events)
+        for at, event in zip((each.at for each in page.events), decoded, strict=True):
             if isinstance(event, TeamMemberEvent | TeamMemberRemoved):
-                await self._marks.mark_team(self._views, event.team_id, event.principal_id)
+                of = event.team_id, event.principal_id
+                if not await self._marks.mark_team(self._views, *of, bookmark, at):
+                    return 0.0
+                bookmark = replace(bookmark, reached=at)
         is_full = len(page.events) >= PAGE_EVENTS
         # Nothing more can appear below the watermark, so events of other kinds are passed over.
         end = min(page.watermark, until)
         reached = page.events[-1].at if is_full else Position(end, 0)
-        if reached > after:
+        if reached > bookmark.reached:
             await self._tail.move([bookmark], reached)
         return 0.0 if is_full or end < page.watermark else PAUSE_SECONDS
 

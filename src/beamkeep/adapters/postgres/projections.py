@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import batched
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ import asyncpg
 
 from beamkeep.feed.directory.entries import OWN_SITE, Entry
 from beamkeep.feed.lists.marks import read_by
+from beamkeep.feed.tail import Bookmark
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position
 from beamkeep.workers.projector import Follower, Generation, RowChange
@@ -70,17 +72,23 @@ ON CONFLICT (id) DO UPDATE
  WHERE t.version < EXCLUDED.version
 """
 
+_key_of = attrgetter("key")
 # The members of some teams, whether or not their membership counts now: marks only find.
 MEMBERS = "SELECT team_id, principal_id FROM bk.team_member WHERE team_id = ANY($1::uuid[])"
+# All who add marks do so in one order, so that two never wait for each other.
 ADD_MARKS = """
-INSERT INTO proj.{table}_mark (mark, id) SELECT * FROM unnest($1::bigint[], $2::uuid[])
+INSERT INTO proj.{table}_mark (mark, id)
+SELECT * FROM unnest($1::bigint[], $2::uuid[]) ORDER BY 1, 2
     ON CONFLICT DO NOTHING
 """
-IS_MEMBER = "SELECT FROM bk.team_member WHERE team_id = $1 AND principal_id = $2"
+IS_MEMBER = """
+SELECT EXISTS (SELECT FROM bk.team_member WHERE team_id = $1 AND principal_id = $2)
+"""
 # Also the objects whose rows are still to come: their marks are there before the rows.
 MARK_TEAM = """
 INSERT INTO proj.{table}_mark (mark, id)
-SELECT $1, o.object_id FROM bk.object_team o WHERE o.team_id = $2 AND o.stream_type = $3
+SELECT $1, o.object_id FROM bk.object_team o
+ WHERE o.team_id = $2 AND o.stream_type = $3 ORDER BY o.object_id
     ON CONFLICT DO NOTHING
 """
 UNMARK_TEAM = """
@@ -187,7 +195,7 @@ class PostgresProjections:
             try:
                 async with connection.transaction():
                     await move(connection, bookmarks, reached)
-                    for generation, _ in followers:
+                    for generation in sorted((each for each, _ in followers), key=_key_of):
                         upsert = _upsert(_table(generation.key), _has_marks(generation))
                         changed = changes.get(generation.key, ())
                         for rows in batched(changed, BATCH_SIZE):
@@ -203,18 +211,34 @@ class PostgresProjections:
         return True
 
     async def mark_team(
-        self, views: Sequence[View[Any]], team_id: UUID, principal_id: UUID
-    ) -> None:
-        """Let lists find the objects of a team for a principal who is a member, else not."""
+        self,
+        views: Sequence[View[Any]],
+        team_id: UUID,
+        principal_id: UUID,
+        bookmark: Bookmark,
+        reached: Position,
+    ) -> bool:
+        """Let lists find the objects of a team for a principal who is a member, else not.
+
+        Move the bookmark; do nothing and return False if another worker has moved it.
+        """
         kinds = {view.name: view.aggregate.name for view in views}
         mark = number(read_by(principal_id))
-        for generation in await self.generations():
-            if (kind := kinds.get(generation.name)) and _has_marks(generation):
-                is_member = await self._connections.read(IS_MEMBER, team_id, principal_id)
-                change = MARK_TEAM if is_member else UNMARK_TEAM
-                table = _table(generation.key)
-                async with self._connections.connection() as connection:
-                    await connection.execute(change.format(table=table), mark, team_id, kind)
+        async with self._connections.connection() as connection:
+            try:
+                async with connection.transaction():
+                    # The lock of the bookmark is held: no other worker knows of later members.
+                    await move(connection, [bookmark], reached)
+                    is_member = await connection.fetchval(IS_MEMBER, team_id, principal_id)
+                    change = MARK_TEAM if is_member else UNMARK_TEAM
+                    rows = await connection.fetch(ALL_GENERATIONS)
+                    for each in sorted((Generation(*row) for row in rows), key=_key_of):
+                        if (kind := kinds.get(each.name)) and _has_marks(each):
+                            statement = change.format(table=_table(each.key))
+                            await connection.execute(statement, mark, team_id, kind)
+            except BookmarkMovedError:
+                return False
+        return True
 
     async def switch(self) -> Sequence[str]:
         """Make each generation that has caught up the live one, and return the names of views."""

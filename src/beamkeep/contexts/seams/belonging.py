@@ -34,9 +34,9 @@ class GivenTeam(Command):
     """A command that creates an object, and may name the team of the object."""
 
     team_id: UUID | None = None
-    """Team of the object (default: the team of what it is about, else of the visit in control)."""
+    """Its team (default: of what it is about, else of the visit in control)."""
     visit_id: UUID | None = None
-    """Visit of the object (default: the visit in control, or the visit of what it is about)."""
+    """Its visit (default: the one in control, else of what it is about)."""
 
 
 class OfTeam(UnnamedListing):

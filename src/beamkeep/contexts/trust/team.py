@@ -53,8 +53,11 @@ class Membership(Record):
 
     principal_id: UUID
     role: MemberRole = MemberRole.MEMBER
+    """Only a leader may change the members of the team with scope Team."""
     since: Timestamp | None = None
+    """Time from which the membership counts; None means from the beginning."""
     until: Timestamp | None = None
+    """Time from which the membership no longer counts; None means without end."""
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -211,6 +214,7 @@ class TeamCommand(Command):
 
 class TeamMemberCommand(TeamCommand):
     principal_id: UUID
+    """Actor whose membership it is."""
     since: Timestamp | None = None
     """Time from which the membership counts (default: from the beginning)."""
     until: Timestamp | None = None
@@ -219,14 +223,17 @@ class TeamMemberCommand(TeamCommand):
 
 class AddTeamMember(TeamMemberCommand):
     role: MemberRole = MemberRole.MEMBER
+    """Role of the new member in the team."""
 
 
 class ChangeTeamMember(TeamMemberCommand):
     role: MemberRole
+    """Role of the member in the team from now on."""
 
 
 class RemoveTeamMember(TeamCommand):
     principal_id: UUID
+    """Member to remove."""
     reason: Annotated[Reason, Trimmed(InvalidTeamReasonError)]
 
 
