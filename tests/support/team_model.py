@@ -144,7 +144,7 @@ class Model:
             if self.visits[given.visit] != team:
                 raise RefusedError(DIFFER)
             return given.visit
-        order = (*parts, of_control, *abouts)
+        order = (*parts, *abouts) if parts else (of_control, *abouts)
         fitting = (each.visit for each in order if each.team == team and each.visit is not None)
         return next(fitting, None)
 

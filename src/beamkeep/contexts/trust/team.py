@@ -18,6 +18,7 @@ from beamkeep.contexts.seams.belonging import (
 )
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.outside import outside_references
+from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -358,7 +359,9 @@ def _has_member(members: Sequence[Membership], principal_id: UUID) -> bool:
     return any(each.principal_id == principal_id for each in members)
 
 
-teams = Aggregate("Team", begin, evolve, absent=TeamNotFoundError, axes=(CLOSED,))
+teams = Aggregate(
+    "Team", begin, evolve, absent=TeamNotFoundError, axes=(CLOSED,), snapshots_from=WHOLE
+)
 
 # fmt: off
 OPERATIONS = (
