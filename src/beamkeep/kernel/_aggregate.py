@@ -288,6 +288,8 @@ class CallReader[Facts, Readers](Protocol):
     sight: Sight | None
     """Whose objects an answer may show; None for everybody's."""
     surface_id: UUID | None
+    controlling: Sequence[UUID] | None
+    """The visit that controls the surface of the call, if any; None if that was not looked up."""
     token_ends_at: datetime | None
     operation_names: Set[str]
     proposable: Set[str]

@@ -97,6 +97,8 @@ class CallTarget(NamedTuple):
     fold: UUID | None = None
     idempotency_key: str | None = None
     recalls: bool = False
+    creates: bool = False
+    """Whether an object is created that may belong to a team."""
 
 
 NO_TARGET = CallTarget()
@@ -226,6 +228,7 @@ class Admission:
                 stream=target.stream,
                 fold=target.fold,
                 recalls=target.recalls,
+                creates=target.creates,
             )
         )
         if opened.standing is None and caller.identity is not None:

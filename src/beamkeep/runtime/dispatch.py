@@ -337,18 +337,27 @@ class Dispatcher:
     ) -> Admitted:
         """Return who calls from where, and may, with what the store holds of the target."""
         operation, request = pending.operation, pending.request
+        session.controlling = None
         if request.admitted:
             return request.admitted
         key = request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[operation.aggregate.name]
         contended = self._store.is_contended(pending.stream)
-        recalls = found.recalls and request.is_plain and not contended
-        target = CallTarget(pending.stream, fold, idempotency_key=sound, recalls=recalls)
+        # Which visit controls the surface is read for each object that may belong to its team.
+        creates = operation.genesis and operation.aggregate.team is not None
+        target = CallTarget(
+            pending.stream,
+            fold,
+            idempotency_key=sound,
+            recalls=found.recalls and request.is_plain and not contended and not creates,
+            creates=creates,
+        )
         admitted = await self._admission.admit(
             operation.name, request.caller, target, approves=request.approves
         )
         session.recalled = admitted.opened.is_recalled
+        session.controlling = admitted.opened.controlling
         return admitted
 
     async def _loaded(

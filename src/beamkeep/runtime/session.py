@@ -72,6 +72,7 @@ class Session:
     recalled = False
     """Whether the command is decided by what the store remembers."""
     surface_id: UUID | None = None
+    controlling: Sequence[UUID] | None = None
     token_ends_at: datetime | None = None
     caller_reads: Permits | None = None
     """For a command: the scope of the reads that its caller may make with it."""

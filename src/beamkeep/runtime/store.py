@@ -52,6 +52,8 @@ class CallLookup(Record):
     """The fold whose snapshot is read; without one, all events are read."""
     recalls: bool = False
     """Whether the store may answer from memory; the append then asks whether that still holds."""
+    creates: bool = False
+    """Whether the call creates an object that may belong to the team in control of the surface."""
 
 
 class StoredAnswer(Record):
@@ -90,6 +92,8 @@ class CallContext(Record):
     is_member: bool = False
     """Whether a grant for teams counts, and the caller is in the team of the stream now."""
     loaded: LoadedStream = LoadedStream()
+    controlling: tuple[UUID, ...] | None = None
+    """The visit that controls the surface, if any; None if that was not looked up."""
     memory: "Memory | None" = None
     """Set where the lookup allowed an answer from memory."""
 

@@ -60,6 +60,7 @@ class Past:
         self.principal_id: UUID | None = ME
         self.sight: Sight | None = None
         self.surface_id: UUID | None = None
+        self.controlling: Sequence[UUID] | None = None
         self.token_ends_at: datetime | None = None
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)

@@ -139,19 +139,19 @@ def test_programs_of_the_tests_import_nothing_of_them(subtests: pytest.Subtests)
 
 def test_the_kernel_stays_small():
     # Teams: a scope between all objects and the own ones, and what an object's team follows from.
-    assert lines("kernel") <= 1_135
+    assert lines("kernel") <= 1_140
 
 
 def test_an_operation_needs_few_lines_of_the_contexts():
     """The page on the architecture says what these lines are."""
     # Twelve kinds of objects say from what their team follows.
-    assert lines("contexts") / len(CATALOGUE.named) <= 64.7
+    assert lines("contexts") / len(CATALOGUE.named) <= 64.8
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
     aside = "surfaces/http", "surfaces/tools"
     # Teams, of which the runtime asks the store.
-    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_110
+    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_140
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)

@@ -186,9 +186,14 @@ class MemoryStore:
             stored_answer = self.answers.get(key)
         if not grants or not standing or standing.bar:
             return CallContext(standing, tuple(grants))
+        controlling = None
+        if opening.creates:
+            control = self._table("surface_control").get((opening.surface_id,))
+            controlling = (control.visit_id,) if control else ()
         stream = opening.stream
         if stream is None or stream not in self.streams:
-            return CallContext(standing, tuple(grants), stored_answer)
+            known = standing, tuple(grants), stored_answer
+            return CallContext(*known, controlling=controlling)
         owner_id, loaded = self.streams[stream][0].principal_id, self._loaded(stream, opening.fold)
         return CallContext(
             standing=standing,

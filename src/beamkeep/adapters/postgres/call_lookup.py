@@ -80,6 +80,10 @@ SELECT 5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
  WHERE o.object_id = (SELECT :stream_id::uuid FROM who w
                        WHERE {PERMITTED} AND array_to_string(w.grants, ',') LIKE '% Team %')
    AND m.principal_id = (SELECT w.principal_id FROM who w) AND {CURRENT}
+UNION ALL
+SELECT 6, c.visit_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM bk.surface_control c
+ WHERE c.surface_id = (SELECT :surface_id::uuid WHERE :creates::boolean)
 """)  # noqa: S608
 
 
@@ -88,6 +92,7 @@ def call_context(
 ) -> CallContext:
     """Return what the statement found, from its rows."""
     standing, stored_answer, owner_id, snapshot, is_member = None, None, None, None, False
+    controlling = () if lookup.creates else None
     grants: tuple[Grant, ...] = ()
     events: list[StoredEvent] = []
     for part, id, a, b, n, m, granted, digest, agent in rows:
@@ -107,14 +112,17 @@ def call_context(
             )
         elif part == 3:
             snapshot, owner_id = Snapshot(n, a.encode()), id
-        else:
+        elif part == 5:
             is_member = True
+        else:
+            controlling = (id,)
     return CallContext(
         standing=standing,
         grants=grants,
         stored_answer=stored_answer,
         owner_id=owner_id,
         is_member=is_member,
+        controlling=controlling,
         loaded=LoadedStream(events or (), snapshot),
         memory=memory,
     )

@@ -229,6 +229,7 @@ class PostgresEventStore:
             "fold": opening.fold,
             "limit": READ_AT_ONCE,
             "proposable": opening.proposable,
+            "creates": opening.creates,
         }
         return call_context(opening, await self._connections.read(*OPEN.bind(values)), memory)
 

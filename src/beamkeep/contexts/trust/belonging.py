@@ -208,8 +208,13 @@ async def _given(event: Event, to_show: bool, read: Reader) -> NamedTeam | None:
 
 async def _control(surface_id: UUID | None, read: Reader) -> NamedTeam | None:
     """Return the visit that controls a surface, which is read: the append fails if it moves."""
-    rows = await read.rows(SURFACE_CONTROL, surface_id=surface_id) if surface_id else ()
-    if not rows:
+    if surface_id is None:
         return None
-    visit = await read.one(visits, rows[0].visit_id)
+    found = read.controlling
+    if found is None:
+        rows = await read.rows(SURFACE_CONTROL, surface_id=surface_id)
+        found = [row.visit_id for row in rows]
+    if not found:
+        return None
+    visit = await read.one(visits, found[0])
     return NamedTeam(f"Visit {visit.id} in control", visit.team_id, visit.id)
