@@ -2906,6 +2906,8 @@ class Event(Answer):
     positiontoken: str
     data: Answer
     causationid: str
+    teamid: str
+    visitid: str
 
 class GetEventProofAnswer(Answer):
     """The answer of get_event_proof."""

@@ -865,7 +865,7 @@ class AsyncPolicyVerbs(AsyncVerbs):
         )
 
 class AsyncTeamVerbs(AsyncVerbs):
-    """The verbs of the noun team."""
+    """The people behind one accepted proposal, who see what is measured for them."""
 
     async def register(
         self,
@@ -914,8 +914,10 @@ class AsyncTeamVerbs(AsyncVerbs):
 
         Args:
             target: The team: its name, its id or the end of its id.
+            principal_id: Actor whose membership it is.
             since: Time from which the membership counts (default: from the beginning).
             until: Time from which the membership no longer counts (default: no end).
+            role: Role of the new member in the team.
             dry_run: Check the command and write nothing.
             note: Propose the command instead, and say this to the approver.
             idempotency_key: A repeat with the same key has no further effect.
@@ -948,6 +950,8 @@ class AsyncTeamVerbs(AsyncVerbs):
 
         Args:
             target: The team: its name, its id or the end of its id.
+            principal_id: Actor whose membership it is.
+            role: Role of the member in the team from now on.
             since: Time from which the membership counts (default: from the beginning).
             until: Time from which the membership no longer counts (default: no end).
             dry_run: Check the command and write nothing.
@@ -980,6 +984,7 @@ class AsyncTeamVerbs(AsyncVerbs):
 
         Args:
             target: The team: its name, its id or the end of its id.
+            principal_id: Member to remove.
             dry_run: Check the command and write nothing.
             note: Propose the command instead, and say this to the approver.
             idempotency_key: A repeat with the same key has no further effect.
@@ -4557,10 +4562,8 @@ class AsyncSubjectVerbs(AsyncVerbs):
 
         Args:
             name: Label of the subject; need not be unique, must not name a person.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             dry_run: Check the command and write nothing.
             note: Propose the command instead, and say this to the approver.
             idempotency_key: A repeat with the same key has no further effect.
@@ -4917,10 +4920,8 @@ class AsyncDecisionVerbs(AsyncVerbs):
         Args:
             context: Kind of decision, for example RunStart, RunHold, RecipeApproval or
                 PolicyGrant.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             actor: Actor who decided (default: the caller).
             parent_id: Decision that this one follows or overrides.
             rule: Rule that the decision is based on.
@@ -6481,10 +6482,8 @@ class AsyncRunVerbs(AsyncVerbs):
         """Start a run of a plan, if every start check passes.
 
         Args:
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             raid: The research activity identifier (ISO 23527); it is stored and not
                 interpreted.
             override_parameters: Merged into the default parameters of the plan (RFC 7396);
@@ -6772,10 +6771,8 @@ class AsyncProcedureVerbs(AsyncVerbs):
         Args:
             kind: What kind of work it is, for example motor_homing, center_alignment or
                 bakeout.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             target_asset_ids: The assets that the work is about (default: the whole
                 facility).
             parent_run: The run that the procedure is a phase of.
@@ -7576,10 +7573,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
             checksum: The SHA-256 of the one file, or of the list of files.
             byte_size: The number of bytes of all files.
             encoding: The media type, and the formats that the bytes follow.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             digests: Other sums of the same bytes, by which other systems name them.
             file_count: The number of files, if there are several and they are not listed.
             parts: The files of the dataset, if it is not everything below its base
@@ -7781,10 +7776,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
         Args:
             locator: The file URI of an HDF5 file beneath a data root of the service.
             producing_asset: The asset that captured the scan, such as a camera.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             subject: The sample (default: the subject of the run).
             supply: The storage that the file is on.
             name: Default: the title in the file, or the name of the file.
@@ -8738,10 +8731,8 @@ class AsyncEditionVerbs(AsyncVerbs):
             title: The title under which the edition is cited.
             kind: Form of the manifest: an RO-Crate, or metadata of DataCite.
             creator_ids: The people who are cited, in this order.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             description: What the edition contains, as an abstract.
             contributors: Further people, each with a role, in this order.
             publisher_facility_code: The facility that publishes; it is required at the
@@ -9350,10 +9341,8 @@ class AsyncCampaignVerbs(AsyncVerbs):
         Args:
             intent: Series repeats over time, Sweep varies parameters, Coordination joins
                 techniques or subjects, Block is a period of allotted time.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             subject: Main subject of the campaign; its runs may have other subjects.
             tags: At most 20 tags.
             external_refs: References to the campaign in other systems, by scheme, for
@@ -9682,10 +9671,8 @@ class AsyncClearanceVerbs(AsyncVerbs):
             bindings: What the clearance covers; it cannot be changed later.
             kind: The type of form, for example experiment_safety or radiation.
             facility_code: The facility that issues the form.
-            team: Team of the object (default: the team of what it is about, else of the
-                visit in control).
-            visit: Visit of the object (default: the visit in control, or the visit of what
-                it is about).
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             valid_from: The start of validity (default: no start).
             valid_until: The end of validity (default: no end).
             dry_run: Check the command and write nothing.
