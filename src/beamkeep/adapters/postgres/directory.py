@@ -32,10 +32,6 @@ OWN = " AND owner_id = :principal_id::uuid"
 OF_TEAM = f" AND (owner_id = :principal_id::uuid OR {of_teams('directory.id')})"
 SIGHTS: dict[bool | None, str] = {None: "", False: OWN, True: OF_TEAM}
 """The conditions of everybody's entries, the own ones, and those of teams as well."""
-READ_BY_TEAMS = f"""(SELECT * FROM bk.directory WHERE owner_id = :principal_id::uuid
-  UNION SELECT d.* FROM bk.team_member m JOIN bk.object_team o ON o.team_id = m.team_id
-    JOIN bk.directory d ON d.id = o.object_id
-   WHERE m.principal_id = :principal_id::uuid AND {CURRENT})"""  # noqa: S608
 FIND: dict[tuple[Match, bool | None], Statement] = {
     (match, teams): Statement(
         f"SELECT {COLUMNS} FROM bk.directory WHERE {condition}{seen}{order}"  # noqa: S608
@@ -54,6 +50,20 @@ FIND: dict[tuple[Match, bool | None], Statement] = {
 }
 MOST_READ = 10_000
 """How many entries are read where no index finds those that a text is in."""
+# The own entries, and those of the teams. OFFSET 0 keeps the planner from beginning with the
+# objects of all teams.
+READ_BY_TEAMS = f"""(
+  (SELECT * FROM bk.directory WHERE owner_id = :principal_id::uuid LIMIT {MOST_READ})
+  UNION ALL
+  (SELECT d.*
+     FROM (SELECT m.team_id FROM bk.team_member m
+            WHERE m.principal_id = :principal_id::uuid AND {CURRENT} OFFSET 0) AS m
+    CROSS JOIN LATERAL (
+      SELECT o.object_id FROM bk.object_team o WHERE o.team_id = m.team_id OFFSET 0) AS o
+    CROSS JOIN LATERAL (
+      SELECT * FROM bk.directory
+       WHERE id = o.object_id AND owner_id <> :principal_id::uuid OFFSET 0) AS d
+    LIMIT {MOST_READ}))"""  # noqa: S608
 IN_RANGE = "folded >= :text AND folded < :end"
 ENTRIES, OWN_NEWEST = "bk.directory", "owner_id = :principal_id::uuid ORDER BY id DESC"
 BOUNDED: dict[tuple[Match, bool | None], Statement] = {

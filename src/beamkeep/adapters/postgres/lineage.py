@@ -18,11 +18,13 @@ SELECT depth, from_id, relation, to_id
                           :depth::integer, :most::integer)
 """)
 # What a caller may see of others' objects is decided by who wrote their first events, and by teams.
+# The owner is a sub-select and not a join: then it is found by its whole key, whatever the planner
+# knew of the log.
 OWN = f"""
-   AND EXISTS (SELECT 1 FROM bk.events v
-                WHERE v.stream_type = CASE e.relation WHEN 'pinned' THEN 'Run' ELSE 'Dataset' END
-                  AND v.stream_id = e.from_id AND v.version = 1 AND (v.principal_id = :principal_id
-                    OR :teams::boolean AND {of_teams("e.from_id", ":principal_id")}))"""  # noqa: S608
+   AND ((SELECT v.principal_id FROM bk.events v
+          WHERE v.stream_type = CASE e.relation WHEN 'pinned' THEN 'Run' ELSE 'Dataset' END
+            AND v.stream_id = e.from_id AND v.version = 1 LIMIT 1) = :principal_id::uuid
+     OR :teams::boolean AND {of_teams("e.from_id")})"""  # noqa: S608
 USES, OWN_USES = (
     Statement(f"""
 SELECT 1 AS depth, e.from_id, e.relation, e.to_id FROM bk.provenance_edge e

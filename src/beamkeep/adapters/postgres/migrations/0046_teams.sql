@@ -11,6 +11,7 @@ CREATE TABLE bk.team_member (
   until_at     timestamptz,
   PRIMARY KEY (team_id, principal_id)
 );
+CREATE INDEX team_member_principal ON bk.team_member (principal_id, team_id);
 
 CREATE TABLE bk.object_team (
   object_id   uuid PRIMARY KEY,
@@ -20,7 +21,9 @@ CREATE TABLE bk.object_team (
 );
 CREATE INDEX object_team_team ON bk.object_team (team_id, stream_type);
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON bk.team_member, bk.object_team TO bk_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON bk.team_member TO bk_app;
+-- An object keeps its team.
+GRANT SELECT, INSERT ON bk.object_team TO bk_app;
 GRANT SELECT ON bk.team_member, bk.object_team TO bk_projector, bk_reader;
 
 RESET ROLE;
