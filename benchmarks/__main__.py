@@ -35,6 +35,7 @@ from . import (
     observations,
     over_http,
     search,
+    teams,
     witness,
 )
 from .measure import Plan
@@ -52,6 +53,7 @@ PATHS: dict[str, Measure] = {
     "list": listing.measure,
     "list_rare": list_rare.measure,
     "search": search.measure,
+    "teams": teams.measure,
     "data": data.measure,
     "checksum": checksum.measure,
     "http_command": over_http.measure_command,
@@ -269,7 +271,7 @@ def missed(report: Mapping[str, Any], gates: bool) -> list[str]:
     found += [f"{name}: {text}" for name, path in paths.items() for text in path.get("wrong", ())]
     found += [
         f"{name}: slower than its gate"
-        for name in ("search", "data")
+        for name in ("search", "data", "teams")
         if gates and not paths.get(name, {"reached": True})["reached"]
     ]
     for name, path in paths.items() if gates else ():

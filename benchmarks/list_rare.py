@@ -16,7 +16,7 @@ from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.safety.clearance import ClearanceStatus
 from beamkeep.feed.lists.marks import marks_of
 from beamkeep.feed.tail import shards
-from beamkeep.kernel import Record, View
+from beamkeep.kernel import Record, Sight, View
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import ListFilter, ListPage
 
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
 
     view: View[Any]
     list_filter: ListFilter
-    owner_id: UUID | None = None
+    sight: Sight | None = None
     page: ListPage = PAGE
 
 
@@ -130,7 +130,7 @@ def _questions(loaded: LoadedStream) -> dict[str, Asked]:
     until, middle = CLEARANCE.compared["valid_until_before"], ListPage(LIMIT + 1, loaded.middle)
 
     def visits(*every: str, **more: Any) -> Asked:
-        about = {key: more.pop(key) for key in ("owner_id", "page") if key in more}
+        about = {key: more.pop(key) for key in ("sight", "page") if key in more}
         return Asked(VISIT, ListFilter(NOW, every, **more), **about)
 
     def clearances(*every: str, now: datetime = NOW, **more: Any) -> Asked:
@@ -155,8 +155,8 @@ def _questions(loaded: LoadedStream) -> dict[str, Asked]:
         "one of two thirds, and the newest": visits(new, groups=statuses),
         "all but a third": visits(none=(planned,)),
         "the newest, all but a third": visits(new, none=(planned,)),
-        "of one who owns few": visits(owner_id=loaded.other),
-        "of one who owns few, a third": visits(planned, owner_id=loaded.other),
+        "of one who owns few": visits(sight=Sight(loaded.other)),
+        "of one who owns few, a third": visits(planned, sight=Sight(loaded.other)),
         "in force": clearances(period=(CLEARANCE.period, True)),
         "not in force": clearances(period=(CLEARANCE.period, False)),
         "in force long ago": clearances(period=(CLEARANCE.period, True), now=far + day),

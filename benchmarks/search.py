@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -51,8 +51,8 @@ class Caller(Past):
         self.principal_id: UUID | None = me
         self._scope = scope
 
-    async def reach(self) -> Mapping[str, ObjectScope]:
-        return dict.fromkeys(CATALOGUE.gets, self._scope)
+    async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
+        return dict.fromkeys(calls, self._scope)
 
 
 def _texts(rows: int) -> dict[str, tuple[Text, float]]:
@@ -86,7 +86,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
         await database.settle()
         directory = PostgresDirectory(database.pool(1, **SEARCHING))
         reader, found = DirectoryReader(directory, CATALOGUE), dict[str, dict[str, float]]()
-        for scope in ObjectScope:
+        for scope in (ObjectScope.ALL, ObjectScope.OWN):
             caller = Caller(me, scope)
             for name, (text, most) in _texts(rows).items():
                 draw = random.Random(1)  # noqa: S311

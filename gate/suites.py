@@ -226,6 +226,7 @@ SLICES = (
         "escalation",
         subjects=("src/beamkeep/contexts/trust/", "src/beamkeep/contexts/access/"),
     ),
+    faults("memberships", 60, "membership", subjects=("src/beamkeep/contexts/trust/", POSTGRES)),
     faults("load", 120, "hot_stream", "tail_stall", "network", subjects=(POSTGRES,)),
     faults("fuzzing", 60, "fuzzing", subjects=("src/beamkeep/runtime/", "src/beamkeep/schemas/")),
     faults("rebuild", 40, "rebuild", subjects=(WORKERS, POSTGRES)),
@@ -282,6 +283,12 @@ SLICES = (
         seconds=60,
         commands=(python("docs.run_install"),),
         subjects=("pyproject.toml", "client/pyproject.toml", "requirements/", "hatch_build.py"),
+    ),
+    system(
+        "teams",
+        120,
+        "team_matrix",
+        subjects=("src/beamkeep/contexts/trust/", "src/beamkeep/runtime/", POSTGRES),
     ),
     system("terminal", 70, "terminal", "bluesky", "landing", "importing", subjects=(CLIENT,)),
     system(

@@ -38,6 +38,7 @@ from tests.support.examples.federation import a_facility, a_key, an_active_permi
 from tests.support.examples.feed import a_retired_subscription
 from tests.support.examples.operation import one_activity_twice
 from tests.support.examples.run import one_reading_twice
+from tests.support.examples.trust import a_team
 
 ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
 EARLIER = "2030-01-31T07:30:00Z"
@@ -57,7 +58,9 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "get_shift_handover": {"to": "from"},
     "get_board": {"asset_id": a_part},
     "get_run_series": {"from": "2031-01-01T00:00:00Z"},
-    "register_visit": {"planned_start_at": EARLIER, "planned_end_at": EARLIER},
+    "add_team_member": {"since": LATEST, "until": EARLIER},
+    "change_team_member": {"since": LATEST, "until": EARLIER},
+    "register_visit": {"team_id": a_team},
     "add_facility_trust_anchor_credential": {"facility_id": a_facility},
     "start_credential_rotation": {"new_public_key": "key"},
     "complete_credential_rotation": {"credential_id": a_key},

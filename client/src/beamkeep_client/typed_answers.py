@@ -35,6 +35,11 @@ class RegisterActorAnswer(Changed):
 
     actor_id: str
 
+class RegisterTeamAnswer(Changed):
+    """The answer of register_team."""
+
+    team_id: str
+
 class RegisterVisitAnswer(Changed):
     """The answer of register_visit."""
 
@@ -561,7 +566,7 @@ class GetPolicyAnswer(Answer):
     surface_id: str | None
     permitted_principal_ids: list[str]
     permitted_commands: list[str]
-    object_scope: Literal['All', 'Own']
+    object_scope: Literal['All', 'Team', 'Own']
     proposable_commands: list[str]
     owner_id: str
     names: Answer
@@ -596,7 +601,7 @@ class ListPoliciesAnswer(Answer):
     surface_id: str | None
     permitted_principal_ids: list[str]
     permitted_commands: list[str]
-    object_scope: Literal['All', 'Own']
+    object_scope: Literal['All', 'Team', 'Own']
     proposable_commands: list[str]
     owner_id: str
     created_at: Time
@@ -607,16 +612,59 @@ class EvaluateAuthorizationAnswer(Answer):
 
     decision: str
     determining_policies: list[str]
-    object_scope: Literal['All', 'Own'] | None
+    object_scope: Literal['All', 'Team', 'Own'] | None
     reason_code: Literal['unknown_principal', 'inactive_principal', 'suspended_agent', 'no_matching_policy', 'tool_not_granted'] | None
     names: Answer
     names_more: bool
+
+class GetTeamAnswer(Answer):
+    """The answer of get_team."""
+
+    team_id: str
+    title: str
+    external_refs: Answer
+    members: list[Answer]
+    closed: bool
+    owner_id: str
+    names: Answer
+    names_more: bool
+
+class GetTeamHistoryAnswer(Answer):
+    """The answer of get_team_history."""
+
+    event_id: str
+    stream_type: str
+    stream_id: str
+    version: int
+    transaction_id: int
+    position: int
+    event_type: str
+    schema_version: int
+    principal_id: str
+    command_name: str
+    surface_id: str | None
+    correlation_id: str
+    causation_id: str | None
+    recorded_at: Time
+    occurred_at: Time
+    payload: Answer
+
+class ListTeamsAnswer(Answer):
+    """The answer of list_teams."""
+
+    team_id: str
+    title: str
+    external_refs: Answer
+    members: list[Answer]
+    closed: bool
+    owner_id: str
+    created_at: Time
 
 class GetVisitAnswer(Answer):
     """The answer of get_visit."""
 
     visit_id: str
-    policy_id: str
+    policy_id: str | None
     parent_surface_id: str
     type: Literal['user', 'commissioning', 'maintenance', 'calibration', 'staff']
     planned_start_at: Time
@@ -626,6 +674,7 @@ class GetVisitAnswer(Answer):
     status: Literal['Planned', 'Arrived', 'InProgress', 'OnHold', 'Completed', 'Cancelled', 'Aborted', 'Voided']
     controlling: bool
     last_status_reason: str | None
+    team_id: str | None
     owner_id: str
     names: Answer
     names_more: bool
@@ -654,7 +703,7 @@ class ListVisitsAnswer(Answer):
     """The answer of list_visits."""
 
     visit_id: str
-    policy_id: str
+    policy_id: str | None
     parent_surface_id: str
     type: Literal['user', 'commissioning', 'maintenance', 'calibration', 'staff']
     planned_start_at: Time
@@ -664,6 +713,7 @@ class ListVisitsAnswer(Answer):
     status: Literal['Planned', 'Arrived', 'InProgress', 'OnHold', 'Completed', 'Cancelled', 'Aborted', 'Voided']
     controlling: bool
     last_status_reason: str | None
+    team_id: str | None
     owner_id: str
     created_at: Time
     arrived_at: Time | None
@@ -1296,6 +1346,8 @@ class GetSubjectAnswer(Answer):
     mounted_on_asset_id: str | None
     external_id: str | None
     external_id_namespace: Literal['igsn'] | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     names: Answer
     names_more: bool
@@ -1329,6 +1381,8 @@ class ListSubjectsAnswer(Answer):
     mounted_on_asset_id: str | None
     external_id: str | None
     external_id_namespace: Literal['igsn'] | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     created_at: Time
     last_status_changed_at: Time | None
@@ -1353,6 +1407,8 @@ class GetDecisionAnswer(Answer):
     created_at: Time
     ratings: Answer
     promoted_caution_id: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     child_ids: list[str]
     names: Answer
@@ -1398,6 +1454,8 @@ class ListDecisionsAnswer(Answer):
     created_at: Time
     ratings: Answer
     promoted_caution_id: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
 
 class ListDecisionInferencesAnswer(Answer):
@@ -1782,6 +1840,8 @@ class GetRunAnswer(Answer):
     ended_at: Time | None
     external_refs: Answer
     progress: Answer | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     names: Answer
     names_more: bool
@@ -1832,6 +1892,8 @@ class ListRunsAnswer(Answer):
     ended_at: Time | None
     external_refs: Answer
     progress: Answer | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
 
 class ListRunObservationsAnswer(Answer):
@@ -1907,6 +1969,8 @@ class GetProcedureAnswer(Answer):
     advisories: list[Answer]
     moved_asset_ids: list[str]
     steps_pinned: bool
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     steps: list[Any] | None
     closing_steps: list[Any] | None
@@ -1958,6 +2022,8 @@ class ListProceduresAnswer(Answer):
     advisories: list[Answer]
     moved_asset_ids: list[str]
     steps_pinned: bool
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     created_at: Time
     started_at: Time | None
@@ -2073,6 +2139,8 @@ class GetDatasetAnswer(Answer):
     pending_external_id: str | None
     confirmed_digests: list[str]
     released_by: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     names: Answer
     names_more: bool
@@ -2125,6 +2193,8 @@ class ListDatasetsAnswer(Answer):
     pending_external_id: str | None
     confirmed_digests: list[str]
     released_by: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     archived_at: Time | None
     discarded_at: Time | None
@@ -2162,6 +2232,8 @@ class GetDistributionAnswer(Answer):
     file: Answer | None
     checks_count_from: Time | None
     keeps_place: bool
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     names: Answer
     names_more: bool
@@ -2209,6 +2281,8 @@ class ListDistributionsAnswer(Answer):
     file: Answer | None
     checks_count_from: Time | None
     keeps_place: bool
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     discarded_at: Time | None
     restored_at: Time | None
@@ -2267,6 +2341,8 @@ class GetAcquisitionAnswer(Answer):
     evidence: Answer
     corrects_acquisition_id: str | None
     created_at: Time
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     corrected_by_acquisition_id: str | None
     names: Answer
@@ -2304,6 +2380,8 @@ class ListAcquisitionsAnswer(Answer):
     evidence: Answer
     corrects_acquisition_id: str | None
     created_at: Time
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
 
 class GetAttestationAnswer(Answer):
@@ -2319,6 +2397,8 @@ class GetAttestationAnswer(Answer):
     checked_at: Time
     evidence: Answer
     created_at: Time
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     names: Answer
     names_more: bool
@@ -2356,6 +2436,8 @@ class ListAttestationsAnswer(Answer):
     checked_at: Time
     evidence: Answer
     created_at: Time
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
 
 class ListDistributionChecksAnswer(Answer):
@@ -2397,6 +2479,8 @@ class GetEditionAnswer(Answer):
     published_at: Time | None
     withdrawn_at: Time | None
     withdrawn_reason: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     retracted_dataset_ids: list[str]
     uncovered_dataset_ids: list[str]
@@ -2448,6 +2532,8 @@ class ListEditionsAnswer(Answer):
     published_at: Time | None
     withdrawn_at: Time | None
     withdrawn_reason: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
 
 class ExportDatasetDataciteAnswer(Answer):
@@ -2581,6 +2667,8 @@ class GetCampaignAnswer(Answer):
     run_count: int
     status: Literal['Planned', 'Active', 'Held', 'Closed', 'Abandoned']
     last_status_reason: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     names: Answer
     names_more: bool
@@ -2620,6 +2708,8 @@ class ListCampaignsAnswer(Answer):
     run_count: int
     status: Literal['Planned', 'Active', 'Held', 'Closed', 'Abandoned']
     last_status_reason: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     created_at: Time
     started_at: Time | None
@@ -2642,6 +2732,8 @@ class GetClearanceAnswer(Answer):
     review_steps: list[Answer]
     superseded_by_clearance_id: str | None
     last_status_reason: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     in_force: bool
     names: Answer
@@ -2684,6 +2776,8 @@ class ListClearancesAnswer(Answer):
     review_steps: list[Answer]
     superseded_by_clearance_id: str | None
     last_status_reason: str | None
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     created_at: Time
     last_status_changed_at: Time | None
@@ -2812,6 +2906,8 @@ class Event(Answer):
     positiontoken: str
     data: Answer
     causationid: str
+    teamid: str
+    visitid: str
 
 class GetEventProofAnswer(Answer):
     """The answer of get_event_proof."""
@@ -3128,6 +3224,8 @@ class GetProposalAnswer(Answer):
     closed_by: str | None
     closed_reason: str | None
     written: list[Answer]
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     arguments: Answer
     note: str | None
@@ -3174,6 +3272,8 @@ class ListProposalsAnswer(Answer):
     closed_by: str | None
     closed_reason: str | None
     written: list[Answer]
+    team_id: str | None
+    visit_id: str | None
     owner_id: str
     created_at: Time
     closed_at: Time | None

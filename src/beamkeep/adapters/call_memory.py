@@ -152,5 +152,8 @@ def _permitted(lookup: CallLookup, opened: CallContext) -> KnownCaller | None:
     if name is None or conduit_id is None or standing is None or standing.agent_kind is not None:
         return None
     permitting = [g for g in opened.grants if g.permits(name, conduit_id, lookup.surface_id)]
-    of_all = (grant for grant in permitting if grant.object_scope is ObjectScope.ALL)
-    return KnownCaller(standing, (next(of_all, permitting[0]),)) if permitting else None
+    widest = max(permitting, key=lambda grant: grant.object_scope.breadth, default=None)
+    # Who is in a team is read for each call.
+    if widest is None or widest.object_scope is ObjectScope.TEAM:
+        return None
+    return KnownCaller(standing, (widest,))

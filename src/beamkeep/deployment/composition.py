@@ -47,6 +47,7 @@ from beamkeep.workers.refolding import SnapshotKeeper
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every
+from beamkeep.workers.team_marks import TeamMarks
 
 from .parts import wirings
 from .seeding import NO_READERS, prepare
@@ -221,8 +222,10 @@ class Deployment:
         monitor = Monitor(service.sender, uuid7)
         watch = StalenessWatch(monitor, sessions, partial(self.store.beat, REF))
         keeper = SnapshotKeeper(self.store, sessions, CATALOGUE, codec=self._codec)
+        marks = TeamMarks(self.tail, self.projections, self._codec, views=CATALOGUE.views)
         return [
             self.projector(wanted),
+            Loop("team marks", marks.turn),
             every(5.0, "housekeeping", house.look),
             every(0.5, "tail watch", TailWatch(self.tail.blocked_by, telemetry).look),
             every(10.0, "staleness watch", watch.look),

@@ -12,6 +12,7 @@ from beamkeep.contexts.catalogue import CATALOGUE, SITE
 from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
 from beamkeep.contexts.seams.installation import Facts, Readers
 from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.belonging import assigned, first_events
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.feed.directory.reading import DirectoryReader
 from beamkeep.feed.directory.seam import Directory
@@ -56,8 +57,7 @@ def compose(
 ) -> Service:
     """Put a service together on a store."""
     codec, proposals = codec or Codec(catalogue.aggregates.values()), _proposals(catalogue)
-    shown = catalogue, codec, cursor_key, facts.service_url
-    readers = _with_log(readers, event_log, directory, *shown)
+    readers = _with_log(readers, event_log, directory, catalogue, codec, cursor_key, facts)
     sessions = _sessions(store, lists, codec, catalogue, facts, readers, clock, snapshot_every)
     admission = _admission(store, codec, clock, new_id, access_contact, proposals)
     dispatcher = Dispatcher(
@@ -72,6 +72,7 @@ def compose(
         remedies=Remedies(catalogue.operations),
         proposals=proposals,
         counts=counted,
+        assigns=partial(assigned, first_events(catalogue.aggregates.values())),
     )
     keeper = EvidenceKeeper(store, new_id, release)
     queries = QueryRunner(
@@ -105,10 +106,10 @@ def _with_log(
     catalogue: Catalogue,
     codec: Codec,
     cursor_key: bytes,
-    service_url: str,
+    facts: Facts,
 ) -> Readers:
     if event_log:
-        shown = cursor_key, service_url, directory
+        shown = cursor_key, facts.service_url, directory
         readers = replace(readers, events=log_reader(event_log, catalogue, codec, *shown))
     if directory:
         readers = replace(readers, directory=DirectoryReader(directory, catalogue))

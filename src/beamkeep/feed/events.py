@@ -6,14 +6,15 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.contexts.seams.log import CloudEvent
-from beamkeep.feed.directory.entries import Entry
-from beamkeep.feed.directory.seam import Directory
+from beamkeep.feed.directory.seam import Directory, PublishedObject
 from beamkeep.kernel import Catalogue, event_types
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import Envelope
 
 from .cursors import FeedCursors
 from .log import place_of
+
+UNKNOWN = PublishedObject(None, None, facility_code=None, team_id=None, visit_id=None)
 
 
 class CloudEvents:
@@ -42,16 +43,15 @@ class CloudEvents:
 
     async def page(self, events: Sequence[Envelope]) -> list[CloudEvent]:
         """Return the CloudEvents of a page, whose objects are looked up together."""
-        entries = await self.entries(events)
-        return [self.of(event, entries.get(event.stream_id)) for event in events]
+        objects = await self.objects(events)
+        return [self.of(event, objects.get(event.stream_id, UNKNOWN)) for event in events]
 
-    async def entries(self, events: Sequence[Envelope]) -> Mapping[UUID, Entry]:
-        """Return what the directory knows now of the objects of events."""
+    async def objects(self, events: Sequence[Envelope]) -> Mapping[UUID, PublishedObject]:
+        """Return what is known now of the objects of events."""
         ids = sorted({event.stream_id for event in events})
-        found = await self.directory.entries(ids) if self.directory and ids else ()
-        return {entry.id: entry for entry in found}
+        return await self.directory.published(ids) if self.directory and ids else {}
 
-    def of(self, envelope: Envelope, entry: Entry | None = None) -> CloudEvent:
+    def of(self, envelope: Envelope, about: PublishedObject = UNKNOWN) -> CloudEvent:
         """Return the CloudEvent of an event, with its data in the newest form."""
         place = place_of(envelope)
         name, id = envelope.stream_type, envelope.stream_id
@@ -66,7 +66,7 @@ class CloudEvents:
             id=envelope.event_id,
             source=f"{self._base_url}{self._paths[name]}/{id}",
             type=f"beamkeep.{envelope.event_type}",
-            subject=entry.name if entry and entry.kind == name and entry.name else str(id),
+            subject=about.name if about.kind == name and about.name else str(id),
             time=envelope.occurred_at,
             dataschema=f"{self._base_url}/events/schemas/{envelope.event_type}/{newest}",
             datacontenttype="application/json",
@@ -81,4 +81,6 @@ class CloudEvents:
             positiontoken=str(place.position),
             data=data,
             causationid=envelope.causation_id,
+            teamid=about.team_id,
+            visitid=about.visit_id,
         )

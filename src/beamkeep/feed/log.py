@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from beamkeep.kernel import Record
+from beamkeep.kernel import Record, Sight
 from beamkeep.runtime.store import BEGINNING, Envelope, Position
 
 MOST_LOOKED_AT, MOST_LOOKED_AT_FOR_OWNER = 10_000, 5_000
@@ -46,7 +46,8 @@ class LogQuery(Record):
     command_name: str | None = None
     facility_code: str | None = None
     """Only events of objects in this facility, as far as the directory has followed."""
-    owner_id: UUID | None = None
+    sight: Sight | None = None
+    """Only events of the objects in sight."""
     self_owned: frozenset[str] = frozenset()
     """The stream types of objects that are also their own owner."""
     look_at: int | None = None
@@ -56,7 +57,7 @@ class LogQuery(Record):
     def most(self) -> int:
         """The number of events that the page looks at."""
         walks = (self.types, self.stream_types, self.command_name)
-        if self.owner_id is not None or self.facility_code is not None:
+        if self.sight is not None or self.facility_code is not None:
             return self.look_at or MOST_LOOKED_AT_FOR_OWNER
         if any(each is not None for each in walks):
             return self.look_at or MOST_LOOKED_AT

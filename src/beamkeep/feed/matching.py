@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from beamkeep.contexts.seams.log import ListEvents
+from beamkeep.kernel import Sight
 from beamkeep.runtime.store import EventStore, Stream
 
 from .facilities import EventFacilities
@@ -15,16 +16,25 @@ MOST_OWNERS = 100_000
 
 
 class Owners:
-    """The owners of streams, which never change."""
+    """Whose streams are: their owners, who never change, and their teams."""
 
     def __init__(self, store: EventStore, self_owned: Iterable[str]) -> None:
         self._store, self._self_owned = store, frozenset(self_owned)
         self._known: OrderedDict[Stream, UUID] = OrderedDict()
 
-    async def own[T: (PublishedEvent, RowHint)](
-        self, events: Sequence[T], owner_id: UUID
-    ) -> list[T]:
-        """Return the events or hints of this owner's objects."""
+    async def own[T: (PublishedEvent, RowHint)](self, events: Sequence[T], sight: Sight) -> list[T]:
+        """Return the events or hints of the objects in sight."""
+        owner_id = sight.principal_id
+        if sight.teams:
+            # Who is in a team may change from one event to the next.
+            about = sorted({(event.stream_type, event.stream_id) for event in events})
+            reached = await self._store.reached(about, sight)
+            return [
+                event
+                for event in events
+                if reached.get((event.stream_type, event.stream_id))
+                or (event.stream_type in self._self_owned and event.stream_id == owner_id)
+            ]
         streams = {(event.stream_type, event.stream_id) for event in events}
         if missing := [stream for stream in streams if stream not in self._known]:
             self._known.update(await self._store.owners(missing))

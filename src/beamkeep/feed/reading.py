@@ -1,11 +1,10 @@
 """Answers questions about the log."""
 
 from collections.abc import Set
-from uuid import UUID
 
 from beamkeep.contexts.seams.log import NOW, EventPage, InvalidFeedCursorError, ListEvents
 from beamkeep.feed.directory.seam import Directory
-from beamkeep.kernel import Catalogue, Order, event_types
+from beamkeep.kernel import Catalogue, Order, Sight, event_types
 from beamkeep.runtime.codec import Codec
 
 from .cursors import FeedCursors
@@ -26,10 +25,10 @@ class LogReader:
         names = (event.__name__ for aggregate in each for event in event_types(aggregate))
         self.event_types: Set[str] = frozenset(names)
 
-    async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
-        """Return a page of events; with `owner_id`, only of this owner's objects."""
+    async def page(self, query: ListEvents, sight: Sight | None) -> EventPage:
+        """Return a page of events; with `sight`, only of the objects in sight."""
         after = await self.place(query.after)
-        found = await self.read(query, owner_id, after, query.limit)
+        found = await self.read(query, sight, after, query.limit)
         return EventPage(
             items=tuple(await self.events.page(found.events)),
             next_cursor=self.cursors.write(found.reached or after or START),
@@ -37,7 +36,7 @@ class LogReader:
         )
 
     async def read(
-        self, query: ListEvents, owner_id: UUID | None, after: LogPlace | None, limit: int
+        self, query: ListEvents, sight: Sight | None, after: LogPlace | None, limit: int
     ) -> LogPage:
         """Return the events of a page after a place."""
         wanted = LogQuery(
@@ -52,7 +51,7 @@ class LogReader:
             stream_types=query.stream_type,
             command_name=query.command_name,
             facility_code=query.facility_code,
-            owner_id=owner_id,
+            sight=sight,
             self_owned=self._self_owned,
         )
         return await self.log.page(wanted)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from ._authorization import ActorKind, ObjectScope, SurfaceKind
+from ._authorization import ActorKind, ObjectScope, Sight, SurfaceKind
 from ._axis import Axis
 from ._event import Event, Upcast
 from ._query import DECLARED, UnnamedListing
@@ -184,6 +184,19 @@ class Preview(Record):
 type Decided = Outcome | Outside[Any] | ApprovedCommand
 
 
+class Sources(Record):
+    """The objects from which it follows to which team a new object belongs."""
+
+    part_of: tuple[UUID | None, ...] = ()
+    """It belongs to whom these belong, even if that is nobody."""
+    about: tuple[UUID | None, ...] = ()
+    """It belongs to whom these belong, if that is somebody."""
+    several: bool = False
+    """Whether these may be of several teams; it then belongs to none."""
+    is_found: bool = False
+    """Whether the team that its first event names was found by the service, not given."""
+
+
 def unchanging[S](state: S, event: Never) -> S:
     """The `evolve` of an aggregate that has only its first event."""
     return state
@@ -206,6 +219,8 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     """The name of its id, if it shares the id of another aggregate."""
     snapshots_from: int = 0
     """The length below which a stream is folded from its first event, without a snapshot."""
+    team: Callable[[G], Sources] | None = None
+    """From what the team of an object follows, by its first event; None for what is shared."""
 
     @cached_property
     def noun(self) -> str:
@@ -270,8 +285,11 @@ class CallReader[Facts, Readers](Protocol):
     shows_past: bool
     """Whether an earlier state is shown, with which nothing of today may be shown."""
     principal_id: UUID | None
-    only: UUID | None
+    sight: Sight | None
+    """Whose objects an answer may show; None for everybody's."""
     surface_id: UUID | None
+    controlling: Sequence[UUID] | None
+    """The visit that controls the surface of the call, if any; None if that was not looked up."""
     token_ends_at: datetime | None
     operation_names: Set[str]
     proposable: Set[str]
@@ -280,6 +298,11 @@ class CallReader[Facts, Readers](Protocol):
     readers: Readers
     seen: list[tuple[str, UUID, int]]
     """Versions of objects that an answer shows without reading the objects."""
+
+    @property
+    def only(self) -> UUID | None:
+        """The principal, if not everybody's objects may be shown."""
+        ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
         """Return a state. With `to_show`, refuse one that the caller may not see as absent."""

@@ -23,7 +23,25 @@ class ObjectScope(StrEnum):
     """Which objects a permitted read may show, and a permitted command may change."""
 
     ALL = "All"
+    TEAM = "Team"
+    """The own objects, and those of the teams of which the caller is a member now."""
     OWN = "Own"
+
+    @property
+    def breadth(self) -> int:
+        """A number that is greater the more objects the scope reaches."""
+        return (ObjectScope.OWN, ObjectScope.TEAM, ObjectScope.ALL).index(self)
+
+    def covers(self, other: "ObjectScope") -> bool:
+        """Return whether it reaches all that another scope reaches."""
+        return self.breadth >= other.breadth
+
+
+class Sight(Record):
+    """Whose objects a call reaches: those of one principal, and with `teams` of its teams."""
+
+    principal_id: UUID
+    teams: bool = False
 
 
 class DenialReason(StrEnum):
@@ -153,6 +171,5 @@ def authorize(
         determining = [grant for grant in own if grant.permits(*here, proposing=True)]
     if not determining:
         return Deny(DenialReason.NO_MATCHING_POLICY)
-    scopes = {grant.object_scope for grant in determining}
-    scope = ObjectScope.ALL if ObjectScope.ALL in scopes else ObjectScope.OWN
+    scope = max([grant.object_scope for grant in determining], key=lambda each: each.breadth)
     return verdict(tuple(sorted([grant.policy_id for grant in determining])), scope)

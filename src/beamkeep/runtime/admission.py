@@ -97,6 +97,8 @@ class CallTarget(NamedTuple):
     fold: UUID | None = None
     idempotency_key: str | None = None
     recalls: bool = False
+    creates: bool = False
+    """Whether an object is created that may belong to a team."""
 
 
 NO_TARGET = CallTarget()
@@ -113,9 +115,11 @@ class Admitted(Record):
     """Whether the caller may only propose the call."""
 
     def sees(self, owner_id: UUID | None, self_owned: bool = False, id: UUID | None = None) -> bool:
-        """Return whether the caller may see an object of this owner."""
+        """Return whether the caller may see the object of the call, which has this owner."""
         me = self.standing.principal_id
-        return self.scope is ObjectScope.ALL or me == owner_id or (self_owned and me == id)
+        if self.scope is ObjectScope.ALL or me == owner_id or (self_owned and me == id):
+            return True
+        return self.scope is ObjectScope.TEAM and self.opened.is_member
 
 
 class Admission:
@@ -224,6 +228,7 @@ class Admission:
                 stream=target.stream,
                 fold=target.fold,
                 recalls=target.recalls,
+                creates=target.creates,
             )
         )
         if opened.standing is None and caller.identity is not None:

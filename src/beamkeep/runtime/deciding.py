@@ -126,6 +126,15 @@ class DecidedCommand(NamedTuple):
         return streams, answer.status, msgspec.json.decode(answer.body) if answer.body else None
 
 
+type Assigns = Callable[[Outcome, kernel.Call, Session], Awaitable[Outcome]]
+"""Returns an outcome in which every new object says to which team it belongs."""
+
+
+async def nobody(outcome: Outcome, call: kernel.Call, session: Session) -> Outcome:
+    """Return an outcome in which no object belongs to a team."""
+    return outcome
+
+
 type Decide = Callable[
     [Pending, Session, EarlierAttempts], Awaitable[DecidedCommand | CommandResult]
 ]

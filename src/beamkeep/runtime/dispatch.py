@@ -16,7 +16,6 @@ from beamkeep import kernel
 from beamkeep.kernel import (
     Event,
     Identified,
-    ObjectScope,
     Operation,
     Outcome,
     Record,
@@ -29,12 +28,14 @@ from .admission import Admission, Admitted, Caller, CallTarget, Request
 from .codec import Codec, encode
 from .deciding import (
     IDEMPOTENCY_KEY,
+    Assigns,
     CommandResult,
     DecidedCommand,
     EarlierAttempts,
     OutdatedError,
     OutsideNeededError,
     Pending,
+    nobody,
     target_of,
 )
 from .dry_runs import DryRuns
@@ -43,7 +44,7 @@ from .outcomes import one_of, side_writes_of, without_stored
 from .ownership import Ownership
 from .proposing import NOTHING_PROPOSABLE, Proposals, Proposing
 from .remedies import Remedies
-from .session import Session
+from .session import Session, sight_of
 from .store import (
     AlreadyAnsweredError,
     AnswerToStore,
@@ -109,10 +110,12 @@ class Dispatcher:
         remedies: Remedies,
         proposals: Proposals = NOTHING_PROPOSABLE,
         counts: Counts | None = None,
+        assigns: Assigns = nobody,
     ) -> None:
         self._admission, self._store, self._codec = admission, store, codec
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
         self._outside, self._remedies, self._counts = outside, remedies, counts
+        self._assigns = assigns
         self._ownership = Ownership(admission, store, codec, gets=gets)
         self._dry_runs = DryRuns(store, codec)
         self._proposing = Proposing(
@@ -123,6 +126,7 @@ class Dispatcher:
             dry_runs=self._dry_runs,
             sessions=sessions,
             decide=self._decide,
+            assigns=assigns,
         )
         self.preview = self._proposing.preview
 
@@ -175,14 +179,13 @@ class Dispatcher:
 
     async def _queue(self, pending: Pending) -> Stream | None:
         """Return the stream whose turn a command waits for: only who may change it waits."""
-        request, stream, of = pending.request, pending.stream, pending.operation.aggregate
+        request, stream = pending.request, pending.stream
         if stream is None or request.admitted or not self._store.is_contended(stream):
             return stream
         admitted = await self._admission.admit(pending.operation.name, request.caller)
-        if admitted.scope is ObjectScope.ALL:
-            return stream
-        owner_id = (await self._store.owners([stream])).get(stream)
-        return stream if admitted.sees(owner_id, of.self_owned, stream[1]) else None
+        sight = sight_of(admitted.standing.principal_id, admitted.scope)
+        is_seen = sight is None or not await self._ownership.others({stream}, sight)
+        return stream if is_seen else None
 
     def _in_turn(self, streams: Sequence[Stream | None]) -> AbstractAsyncContextManager[None]:
         if len(streams) == 1:
@@ -334,18 +337,27 @@ class Dispatcher:
     ) -> Admitted:
         """Return who calls from where, and may, with what the store holds of the target."""
         operation, request = pending.operation, pending.request
+        session.controlling = None
         if request.admitted:
             return request.admitted
         key = request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[operation.aggregate.name]
         contended = self._store.is_contended(pending.stream)
-        recalls = found.recalls and request.is_plain and not contended
-        target = CallTarget(pending.stream, fold, idempotency_key=sound, recalls=recalls)
+        # Which visit controls the surface is read for each object that may belong to its team.
+        creates = operation.genesis and operation.aggregate.team is not None
+        target = CallTarget(
+            pending.stream,
+            fold,
+            idempotency_key=sound,
+            recalls=found.recalls and request.is_plain and not contended and not creates,
+            creates=creates,
+        )
         admitted = await self._admission.admit(
             operation.name, request.caller, target, approves=request.approves
         )
         session.recalled = admitted.opened.is_recalled
+        session.controlling = admitted.opened.controlling
         return admitted
 
     async def _loaded(
@@ -411,7 +423,7 @@ class Dispatcher:
                 raise OutsideNeededError(decided.request, call.now)
             else:
                 decided = list[Event]()
-        return decided, carried
+        return await self._assigns(decided, call, session), carried
 
     def _call(self, caller: Caller, admitted: Admitted, new_id: UUID, now: datetime) -> kernel.Call:
         """Return what a rule knows about the call."""

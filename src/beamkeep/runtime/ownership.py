@@ -1,17 +1,17 @@
 """Whose objects a call reads, changes and quotes."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from inspect import cleandoc
 from typing import cast
-from uuid import UUID
 
 from beamkeep import kernel
-from beamkeep.kernel import NOT_SHOWN, ObjectScope, Outcome, Record, Refusal, replace
+from beamkeep.kernel import NOT_SHOWN, ObjectScope, Outcome, Record, Refusal, Sight, replace
 
 from .admission import Admission, Admitted, Caller
 from .codec import Codec
 from .outcomes import events_of
-from .session import Session
+from .session import Session, sight_of
 from .store import EventStore, LoadedStream, Stream
 
 DECLARED = frozenset({"axis", "check", "checks", "must_be"})
@@ -32,33 +32,34 @@ class Ownership:
 
     async def withhold(self, refusal: Refusal, caller: Caller, session: Session) -> None:
         """Take from a refusal what it quotes of an object that the caller may not read."""
-        if session.only is None:
+        if session.sight is None:
             return
-        if others := await self.others(session.versions.keys(), session.only):
+        if others := await self.others(session.versions.keys(), session.sight):
             gets = {s: get.name for s in others if (get := self._gets.get(s[0]))}
             reach = await self._admission.reach(caller, {*gets.values()})
             hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
             if hidden:
                 _withhold(refusal, readable=session.versions.keys() - hidden)
 
-    async def others(self, streams: Set[Stream], me: UUID) -> Set[Stream]:
-        """Return those of these streams that somebody else owns."""
+    async def others(self, streams: Set[Stream], sight: Sight) -> Set[Stream]:
+        """Return those of these streams that are not in sight."""
         if not streams:
             return frozenset()
-        owners, aggregates = await self._store.owners(sorted(streams)), self._codec.aggregates
+        reached, me = await self._store.reached(sorted(streams), sight), sight.principal_id
+        aggregates = self._codec.aggregates
         return {
             stream
-            for stream, owner_id in owners.items()
-            if owner_id != me and not (aggregates[stream[0]].self_owned and stream[1] == me)
+            for stream, is_seen in reached.items()
+            if not is_seen and not (aggregates[stream[0]].self_owned and stream[1] == me)
         }
 
     async def require_own(self, outcome: Outcome, target: Stream | None, session: Session) -> None:
         """Raise as for an absent object when a command changes one beyond the caller's scope."""
-        if session.only is None:
+        if session.sight is None:
             return
         written = {self._codec.stream(event) for event in events_of(outcome)}
         changed = (written & session.versions.keys()) - {target}
-        for name, id in sorted(await self.others(changed, session.only)):
+        for name, id in sorted(await self.others(changed, session.sight)):
             await session.adopt(self._codec.aggregates[name], id, LoadedStream())
 
     async def shown(
@@ -69,17 +70,14 @@ class Ownership:
         streams = [stream for stream in {*written, target} if stream and stream[0] in self._gets]
         gets = {stream: self._gets[stream[0]] for stream in streams}
         reach = await self._admission.reach(caller, [get.name for get in gets.values()])
-        owners = await self._store.owners(sorted(gets))
-        me = admitted.standing.principal_id
-        shown = {
-            stream
-            for stream, get in gets.items()
-            if (scope := reach.get(get.name))
+        me, by_sight = admitted.standing.principal_id, defaultdict[Sight | None, set[Stream]](set)
+        for stream, get in gets.items():
+            if scope := reach.get(get.name):
+                by_sight[sight_of(me, scope)].add(stream)
+        shown = by_sight.pop(None, set[Stream]())
+        for sight, seen in by_sight.items():
             # What does not exist yet would be the caller's own.
-            and replace(admitted, scope=scope).sees(
-                owners.get(stream, me), get.aggregate.self_owned, stream[1]
-            )
-        }
+            shown |= seen - await self.others(seen, sight) if sight else seen
         return shown if target is None or target in shown else frozenset()
 
 

@@ -7,16 +7,16 @@ from uuid import UUID
 import msgspec
 
 from beamkeep import kernel
-from beamkeep.kernel import ObjectScope, Operation, Outcome, Refusal, replace
+from beamkeep.kernel import Operation, Outcome, Refusal, replace
 
 from .admission import Admission, Admitted, Caller, Request
 from .codec import encode
-from .deciding import Decide, DecidedCommand, EarlierAttempts, Pending, target_of
+from .deciding import Assigns, Decide, DecidedCommand, EarlierAttempts, Pending, target_of
 from .dry_runs import DryRuns
 from .outcomes import events_of
 from .ownership import Ownership
 from .parsing import MalformedRequestError
-from .session import Session
+from .session import Session, sight_of
 from .store import EventStore
 
 MOST_NOTE = 500
@@ -45,11 +45,12 @@ class Proposing:
         dry_runs: DryRuns,
         sessions: Callable[[], Session],
         decide: Decide,
+        assigns: Assigns,
     ) -> None:
         self._admission, self._store, self._sessions = admission, store, sessions
         self._proposable, self._registers = proposals.proposable, proposals.registers
         self._approves, self._decide = proposals.approves, decide
-        self._ownership, self._dry_runs = ownership, dry_runs
+        self._ownership, self._dry_runs, self._assigns = ownership, dry_runs, assigns
 
     async def preview(self, caller: Caller, proposal_id: UUID) -> kernel.Preview:
         """Return what an approval of a proposal by this caller would do now; record nothing."""
@@ -103,6 +104,7 @@ class Proposing:
         await self._dry_runs.require_free(outcome)
         request, register, stream = pending.request, self.registering, pending.stream
         wanted = (request.if_match or "").strip('" ')
+        of_team = next((e for e in events_of(outcome) if getattr(e, "team_id", None)), None)
         registered = register.command.model_validate(
             {
                 "command_name": pending.operation.name,
@@ -113,12 +115,15 @@ class Proposing:
                 "basis": self.basis(session),
                 "would_write": [type(event).__name__ for event in events_of(outcome)],
                 "note": request.proposal_note,
+                "team_id": getattr(of_team, "team_id", None),
+                "visit_id": getattr(of_team, "visit_id", None),
             }
         )
         given = [await register.given(registered, session)] if register.given else []
         decided = register.rule(registered, *given, call)
         assert not isinstance(decided, kernel.Outside | kernel.ApprovedCommand)  # noqa: S101
-        return [*decided, *(part for part in outcome if isinstance(part, kernel.Advice))]
+        advice = (part for part in outcome if isinstance(part, kernel.Advice))
+        return [*await self._assigns(decided, call, session), *advice]
 
     async def carry_out(
         self,
@@ -142,10 +147,9 @@ class Proposing:
         if approval.request.dry_run:
             found = replace(found, takes_steps=False)
         pending = Pending(operation, request, target_of(operation, request))
+        sight = None if isinstance(verdict, kernel.Deny) else sight_of(asked, verdict.object_scope)
         if isinstance(verdict, kernel.Deny) or (
-            verdict.object_scope is ObjectScope.OWN
-            and pending.stream
-            and await self._ownership.others({pending.stream}, asked)
+            sight and pending.stream and await self._ownership.others({pending.stream}, sight)
         ):
             raise approved.lapsed(f"The proposer may not propose {name} any more.")
         decided = await self._decide(pending, session, found)

@@ -230,7 +230,7 @@ class QueryRunner:
         list_filter = await filter_for(view, page, session)
         newest = page.order is kernel.Order.NEWEST
         wanted = ListPage(page.limit + 1, after, newest)
-        found = await self._lists.listing(view, list_filter, session.only, wanted)
+        found = await self._lists.listing(view, list_filter, session.sight, wanted)
         items = found[: page.limit]
         rows, ids = [each.row for each in items], [each.id for each in items]
         if (joined or view.period) and items:
@@ -247,7 +247,7 @@ class QueryRunner:
         if not page.count:
             return answer
         counted = ListPage(MOST_COUNTED + 1, ids_only=True)
-        total = len(await self._lists.listing(view, list_filter, session.only, counted))
+        total = len(await self._lists.listing(view, list_filter, session.sight, counted))
         shown_total = f"{MOST_COUNTED}+" if total > MOST_COUNTED else total
         return replace(answer, body=b'%b,"total":%b}' % (answer.body[:-1], encode(shown_total)))
 

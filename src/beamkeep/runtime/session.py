@@ -12,6 +12,7 @@ from beamkeep.kernel import (
     Event,
     ObjectScope,
     Preview,
+    Sight,
     Table,
     UnnamedListing,
 )
@@ -45,6 +46,13 @@ type Permits = Callable[[Iterable[str]], Awaitable[Mapping[str, ObjectScope]]]
 """Returns the scope of each of these calls that the caller may make."""
 
 
+def sight_of(principal_id: UUID, scope: ObjectScope) -> Sight | None:
+    """Return whose objects a principal reaches with a scope; None for everybody's."""
+    if scope is ObjectScope.ALL:
+        return None
+    return Sight(principal_id, teams=scope is ObjectScope.TEAM)
+
+
 class Folded(NamedTuple):
     """A state, its version, and the snapshot from which it was folded."""
 
@@ -58,12 +66,13 @@ class Session:
     """The reader of one call. It remembers every version read, for the append to compare."""
 
     principal_id: UUID | None = None
-    only: UUID | None = None
-    """The owner of the objects that an answer may show; None for all owners."""
+    sight: Sight | None = None
+    """Whose objects an answer may show; None for everybody's."""
     shows_past = False
     recalled = False
     """Whether the command is decided by what the store remembers."""
     surface_id: UUID | None = None
+    controlling: Sequence[UUID] | None = None
     token_ends_at: datetime | None = None
     caller_reads: Permits | None = None
     """For a command: the scope of the reads that its caller may make with it."""
@@ -101,8 +110,13 @@ class Session:
     ) -> Self:
         """Read on behalf of a principal whose permission has this scope."""
         self.principal_id, self._permits = principal_id, permits
-        self.only = None if scope is ObjectScope.ALL else principal_id
+        self.sight = sight_of(principal_id, scope)
         return self
+
+    @property
+    def only(self) -> UUID | None:
+        """The principal, if not everybody's objects may be shown."""
+        return self.sight and self.sight.principal_id
 
     async def adopt[S](
         self, of: Aggregate[S, Any, Any], id: UUID | None, loaded: LoadedStream
@@ -193,16 +207,17 @@ class Session:
     async def visible(
         self, of: AnyAggregate, ids: Iterable[UUID], scope: ObjectScope | None = None
     ) -> Set[UUID]:
-        wanted, only = frozenset(ids), self.only
+        wanted, sight = frozenset(ids), self.sight
         if scope is not None:
-            only = None if scope is ObjectScope.ALL else self.principal_id
-        if only is None:
+            assert self.principal_id, "it reads for a principal"  # noqa: S101
+            sight = sight_of(self.principal_id, scope)
+        if sight is None:
             return wanted
-        owners = await self._store.owners([(of.name, id) for id in sorted(wanted)])
-        own = {id for (_, id), owner_id in owners.items() if owner_id == only}
+        reached = await self._store.reached([(of.name, id) for id in sorted(wanted)], sight)
+        own = {id for (_, id), is_seen in reached.items() if is_seen}
         # What a command before this one in the same append begins is not stored yet.
-        own |= {id for id in wanted if (of.name, id) in self._decided.keys() - owners.keys()}
-        seen = own | (wanted & {only} if of.self_owned else set[UUID]())
+        own |= {id for id in wanted if (of.name, id) in self._decided.keys() - reached.keys()}
+        seen = own | (wanted & {sight.principal_id} if of.self_owned else set[UUID]())
         get = self._catalogue.gets.get(of.name)
         if scope is None and get and self.caller_reads and not wanted <= seen:
             reach = await self.caller_reads([get.name])
@@ -254,16 +269,16 @@ class Session:
     ) -> tuple[UUID, ...]:
         view = next(view for view in self._catalogue.views if view.listing is type(query))
         list_filter = await filter_for(view, query, self)
-        owner_id = self.only if to_show else None
         page = ListPage(most, newest_first=newest, ids_only=True)
-        rows = await self._lists.listing(view, list_filter, owner_id, page)
+        sight = self.sight if to_show else None
+        rows = await self._lists.listing(view, list_filter, sight, page)
         return tuple(row.id for row in rows)
 
     async def happened(
         self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int
     ) -> Sequence[Event]:
         names = [type.__name__ for type in types]
-        found = await self._store.happened(names, since, until, self.only, most)
+        found = await self._store.happened(names, since, until, self.sight, most)
         return [event for name, each in found for event in self._codec.decode(name, [each])]
 
     async def latest(

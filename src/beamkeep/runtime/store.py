@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Raw
 
 from beamkeep import kernel
-from beamkeep.kernel import Cannot, Record, Refusal, Table
+from beamkeep.kernel import Cannot, Record, Refusal, Sight, Table
 
 from .answers import AnswerEvidence
 
@@ -52,6 +52,8 @@ class CallLookup(Record):
     """The fold whose snapshot is read; without one, all events are read."""
     recalls: bool = False
     """Whether the store may answer from memory; the append then asks whether that still holds."""
+    creates: bool = False
+    """Whether the call creates an object that may belong to the team in control of the surface."""
 
 
 class StoredAnswer(Record):
@@ -87,7 +89,11 @@ class CallContext(Record):
     stored_answer: StoredAnswer | None = None
     owner_id: UUID | None = None
     """The principal of the stream's first event."""
+    is_member: bool = False
+    """Whether a grant for teams counts, and the caller is in the team of the stream now."""
     loaded: LoadedStream = LoadedStream()
+    controlling: tuple[UUID, ...] | None = None
+    """The visit that controls the surface, if any; None if that was not looked up."""
     memory: "Memory | None" = None
     """Set where the lookup allowed an answer from memory."""
 
@@ -331,6 +337,10 @@ class EventStore(Protocol):
         """Return the principal of the first event of each of these streams."""
         ...
 
+    async def reached(self, streams: Sequence[Stream], sight: Sight) -> Mapping[Stream, bool]:
+        """Return of each of these streams that exist whether it is in sight."""
+        ...
+
     async def append(self, append: Append) -> Position:
         """Write everything and return its position. Raise MovedError when a stream changed."""
         ...
@@ -344,7 +354,7 @@ class EventStore(Protocol):
         types: Sequence[str],
         since: datetime,
         until: datetime,
-        owner_id: UUID | None,
+        sight: Sight | None,
         limit: int,
     ) -> Sequence[tuple[str, StoredEvent]]:
         """Return events between two times, oldest first, each with its aggregate's name."""
@@ -420,10 +430,10 @@ class ReadModel(Protocol):
         self,
         view: kernel.View[Any],
         list_filter: ListFilter,
-        owner_id: UUID | None,
+        sight: Sight | None,
         page: ListPage,
     ) -> Sequence[ListRow]:
-        """Return rows in the order of their ids; with `owner_id`, only of this owner."""
+        """Return rows in the order of their ids; with `sight`, only those in sight."""
         ...
 
     async def follows(self, views: Sequence[kernel.View[Any]], position: Position) -> bool:

@@ -24,6 +24,7 @@ from beamkeep.kernel import (
     Replace,
     Rows,
     SideWrite,
+    Sight,
     Table,
     UnnamedListing,
     Upsert,
@@ -57,8 +58,9 @@ class Past:
         self.facts, self.readers = facts, readers
         self.now, self.shows_past = NOW, False
         self.principal_id: UUID | None = ME
-        self.only: UUID | None = None
+        self.sight: Sight | None = None
         self.surface_id: UUID | None = None
+        self.controlling: Sequence[UUID] | None = None
         self.token_ends_at: datetime | None = None
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
@@ -78,6 +80,10 @@ class Past:
                         self._tables[table.name][getattr(row, table.key[0]),] = row
                 case Lock():
                     pass
+
+    @property
+    def only(self) -> UUID | None:
+        return self.sight and self.sight.principal_id
 
     def has(self, insert: Insert) -> bool:
         """Return whether the key of a row is taken."""

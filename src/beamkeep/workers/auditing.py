@@ -45,6 +45,7 @@ from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.recipe import capability
 from beamkeep.contexts.run.run import edges_of as run_edges
 from beamkeep.contexts.run.run import runs
+from beamkeep.contexts.seams.belonging import OBJECT_TEAMS, TEAM_MEMBERS, ObjectTeam
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.seams.place import FORMER_PLACES, PLACES, AssetPlace
 from beamkeep.contexts.supply import supply
@@ -52,8 +53,9 @@ from beamkeep.contexts.trust import control_times
 from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.contexts.trust.policy import grants_of, policies
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
+from beamkeep.contexts.trust.team import rows_of, teams
 from beamkeep.contexts.trust.visit import visits
-from beamkeep.kernel import CLAIMS, Aggregate, Insert, Record, Table
+from beamkeep.kernel import CLAIMS, Aggregate, AnyAggregate, Insert, Record, Table
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.store import StoredEvent, StoredSnapshot, Stream
 
@@ -182,7 +184,28 @@ def _folded(
     return Aggregate(of.name, begun, evolve, absent=of.absent)
 
 
+def _of_team(of: AnyAggregate) -> DerivedTable:
+    return DerivedTable(
+        aggregate=of,
+        table=OBJECT_TEAMS,
+        owner="object_id",
+        rows_of=lambda state: _object_teams(of, state),
+        scopes=(of.name,),
+    )
+
+
+def _object_teams(of: AnyAggregate, state: Any) -> Iterable[ObjectTeam]:
+    visit_id: UUID | None = getattr(state, "visit_id", None)
+    if of is visits:
+        # A visit is in itself.
+        visit_id = state.team_id and state.id
+    if state.team_id or visit_id:
+        yield ObjectTeam(state.id, of.name, state.team_id, visit_id=visit_id)
+
+
 DERIVED = (
+    DerivedTable(aggregate=teams, table=TEAM_MEMBERS, owner="team_id", rows_of=rows_of),
+    *map(_of_team, (teams, visits, *(of for of in CATALOGUE.aggregates.values() if of.team))),
     DerivedTable(aggregate=policies, table=POLICY_GRANTS, owner="policy_id", rows_of=grants_of),
     DerivedTable(
         aggregate=actors,

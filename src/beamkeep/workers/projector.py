@@ -67,6 +67,8 @@ class RowChange(NamedTuple):
     row: bytes
     entry: Entry | None
     """The entry of the object in the directory."""
+    new_of_team: UUID | None = None
+    """The team of the object, if the list had no row of it."""
 
 
 class Bounds(NamedTuple):
@@ -257,7 +259,10 @@ class Projector:
             batch.folded = before
             return True
         changes = {
-            key: [self._change(key[0], id, row) for id, row in rows.items()]
+            key: [
+                self._change(key[0], id, row, is_new=(key, id) in batch.new)
+                for id, row in rows.items()
+            ]
             for key, rows in batch.changed.items()
         }
         bookmarks = [follower.bookmark for follower in batch.followers]
@@ -275,7 +280,7 @@ class Projector:
         batch.move(end)
         return True
 
-    def _change(self, name: str, id: UUID, row: Row) -> RowChange:
+    def _change(self, name: str, id: UUID, row: Row, is_new: bool) -> RowChange:
         fold = self._folds[name]
         facets = fold.facets(row)
         return RowChange(
@@ -286,6 +291,7 @@ class Projector:
             marks=fold.marks(id, row, facets),
             row=fold.dump(row),
             entry=entry_of(fold.view, id, row),
+            new_of_team=getattr(row.state, "team_id", None) if is_new else None,
         )
 
     async def _fold(self, batch: "_Batch", events: Sequence[TailEvent]) -> None:
@@ -319,6 +325,8 @@ class Projector:
             versions = [event.version for event in ahead]
             if versions != [*range(before + 1, before + 1 + len(ahead))]:
                 raise BrokenStreamError(f"{mine} {id} came to versions {versions} after {before}")
+            if not before:
+                batch.new.add((key, id))
             if ahead:
                 changed[id] = fold.after(row, ahead, run[0].principal_id)
 
@@ -333,6 +341,8 @@ class _Batch:
     def __init__(self, followers: Sequence[Follower]) -> None:
         self.followers, self.folded = followers, followers[0].reached
         self.changed: dict[tuple[str, int], dict[UUID, Row]] = {}
+        self.new: set[tuple[tuple[str, int], UUID]] = set()
+        """The rows among them that the list did not have."""
         self.events = self.bytes = 0
 
     def is_full(self, bounds: Bounds) -> bool:
@@ -346,7 +356,7 @@ class _Batch:
             Follower(generation, replace(bookmark, reached=reached))
             for generation, bookmark in self.followers
         ]
-        self.folded, self.changed = reached, {}
+        self.folded, self.changed, self.new = reached, {}, set()
         self.events = self.bytes = 0
 
 

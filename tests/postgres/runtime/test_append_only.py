@@ -175,6 +175,8 @@ actor_profile          SIUD    -             -          -           -
 actor_identity         SID     -             -          -           -
 policy_grant           SID     S             S          -           -
 surface_control        SIUD    S             S          -           -
+team_member            SIUD    S             S          -           -
+object_team            SI      S             S          -           -
 asset_place            SIU     -             S          -           -
 asset_former_place     SIU     -             S          -           -
 enclosure_freshness    SIU     -             S          -           -

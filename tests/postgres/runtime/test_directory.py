@@ -31,7 +31,7 @@ from beamkeep.feed.directory.reading import SEARCHES_OF_ONE
 from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
 from beamkeep.feed.lists.rows import Row
 from beamkeep.feed.tail import WHOLE_LOG
-from beamkeep.kernel import DirectoryEntry, View, replace
+from beamkeep.kernel import DirectoryEntry, Sight, View, replace
 from beamkeep.kernel.values import folded
 from beamkeep.runtime import queries
 from beamkeep.runtime.codec import Codec
@@ -423,7 +423,8 @@ async def fill(database: Database, count: int, owner_id: UUID = seeded.ENTRY) ->
 
 
 async def candidates(searching: Counted, match: Match, text: str, *owner: UUID) -> Candidates:
-    return await PostgresDirectory(searching).find(match, text, frozenset({"Zone"}), *owner)
+    sight = map(Sight, owner)
+    return await PostgresDirectory(searching).find(match, text, frozenset({"Zone"}), *sight)
 
 
 @pytest.mark.parametrize("text", ["---", "% %", "___", ". .", "??????"])
@@ -435,7 +436,7 @@ async def test_a_text_without_letters_and_digits_is_looked_for_in_a_part_of_the_
     await fill(database, MANY)
     found = await candidates(searching, Match.PART, text, *owner)
     assert found == Candidates([], truncated=True)
-    assert {*searching.asked} == {BOUNDED[Match.PART, bool(owner)].text}
+    assert {*searching.asked} == {BOUNDED[Match.PART, False if owner else None].text}
 
 
 async def test_a_text_of_signs_is_found_in_a_small_directory(hosted: Hosted):
@@ -456,7 +457,7 @@ async def test_a_search_that_would_take_too_long_reads_a_part_instead(
     monkeypatch: pytest.MonkeyPatch,
 ):
     slow = Statement(f"SELECT {COLUMNS}, pg_sleep(30) FROM bk.directory LIMIT 1")
-    monkeypatch.setitem(FIND, (match, bool(owner)), slow)
+    monkeypatch.setitem(FIND, (match, False if owner else None), slow)
     await fill(database, 10)
     found = await candidates(searching, match, text, *owner)
     assert (len(found.entries), found.truncated) == (10, False)
@@ -469,7 +470,7 @@ async def test_an_exact_name_that_takes_too_long_says_that_nothing_was_read(
     searching: Counted, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
     slow = Statement(f"SELECT {COLUMNS}, pg_sleep(30) FROM bk.directory LIMIT 1")
-    monkeypatch.setitem(FIND, (Match.EXACT, False), slow)
+    monkeypatch.setitem(FIND, (Match.EXACT, None), slow)
     await fill(database, 10)
     assert await candidates(searching, Match.EXACT, "zone 1") == Candidates((), truncated=True)
 

@@ -58,6 +58,7 @@ EVERY_MIGRATION = [
     "0040_agent_actions",
     "0044_worker_heartbeats",
     "0045_booleans_without_prefix",
+    "0046_teams",
 ]
 
 

@@ -159,6 +159,7 @@ def test_the_streams_that_are_folded_whole_are_those_that_protect_people():
         "Enclosure": WHOLE,
         "Policy": WHOLE,
         "Supply": WHOLE,
+        "Team": WHOLE,
     }
 
 

@@ -32,7 +32,7 @@ from beamkeep.contexts.seams.lineage import (
     WalkedEdge,
 )
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
-from beamkeep.kernel import CLAIMS, Claim, Event, NotFound, SideWrite, claim_key, replace
+from beamkeep.kernel import CLAIMS, Claim, Event, NotFound, SideWrite, Sight, claim_key, replace
 from beamkeep.runtime.store import EventStore
 from beamkeep.testing.appends import append, at
 from beamkeep.testing.database import Database
@@ -189,9 +189,9 @@ async def test_the_uses_of_a_revision_that_one_owns_are_found(edges: Edges):
         row = EDGES.insert(edge(id, REVISION, relation))
         await edges.store.append(append(at(1, event), side_writes=[row], principal_id=owner))
     for owner, ids in ((OTTO, [A, C]), (ADA, [B]), (UUID(int=404), []), (None, [A, B, C])):
-        found = await edges.reader.uses(REVISION, None, 10, owner)
+        found = await edges.reader.uses(REVISION, None, 10, owner and Sight(owner))
         assert [each.from_id for each in found] == ids
-    (last,) = await edges.reader.uses(REVISION, A, 10, OTTO)
+    (last,) = await edges.reader.uses(REVISION, A, 10, Sight(OTTO))
     assert last.from_id == C
 
 

@@ -14,7 +14,7 @@ from psycopg import sql
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.contexts.catalogue import CATALOGUE
-from beamkeep.kernel import UnnamedListing, View
+from beamkeep.kernel import Sight, UnnamedListing, View
 from beamkeep.runtime.filters import filter_of
 from beamkeep.runtime.store import ListPage
 from beamkeep.testing.cluster import Cluster
@@ -25,6 +25,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
 VIEWS: tuple[View[Any], ...] = CATALOGUE.views
 NOW, ME = datetime(2030, 1, 1, tzinfo=UTC), UUID(int=9)
+SIGHTS = None, Sight(ME), Sight(ME, teams=True)
 NOT_FILTERS = {"cursor", "limit", "names", "order", "count", "min_token"}
 TOGETHER = 3
 """So many filters are tried together in every combination, and then all of them at once."""
@@ -115,9 +116,9 @@ async def statements(view: View[Any]) -> dict[str, Sequence[Any]]:
             if getattr(query, name) is not None
         }
         found = filter_of(view, query, NOW, wider)
-        for owner_id, newest_first, after in product((None, ME), (False, True), (None, ME)):
+        for sight, newest_first, after in product(SIGHTS, (False, True), (None, ME)):
             page = ListPage(50, after, newest_first, ids_only=False)
-            await lists.listing(view, found, owner_id, page)
+            await lists.listing(view, found, sight, page)
     return connections.asked
 
 

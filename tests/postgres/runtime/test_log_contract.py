@@ -15,7 +15,7 @@ from beamkeep.adapters.postgres import event_log
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.feed import log
 from beamkeep.feed.log import EventLog, LogQuery, place_of
-from beamkeep.kernel import replace
+from beamkeep.kernel import Sight, replace
 from beamkeep.runtime.store import BEGINNING, Envelope, EventStore, Position
 from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, updated
 from beamkeep.testing.database import Database
@@ -205,10 +205,10 @@ async def test_kinds_commands_and_owners_are_filtered(store: EventStore, events:
         (LogQuery(10, stream_types=frozenset({"Zone"})), [(hall, 1)]),
         (LogQuery(10, command_name="try_it", stream_types=frozenset({"Zone"})), [(hall, 1)]),
         (LogQuery(10, command_name="hold_run"), []),
-        (LogQuery(10, owner_id=OTHER), [(theirs, 1), (hall, 1), (theirs, 2)]),
-        (LogQuery(10, owner_id=mine), []),
-        (LogQuery(10, owner_id=mine, self_owned=frozenset({"Actor"})), [(mine, 1), (mine, 2)]),
-        (LogQuery(10, owner_id=mine, self_owned=frozenset({"Zone"})), []),
+        (LogQuery(10, sight=Sight(OTHER)), [(theirs, 1), (hall, 1), (theirs, 2)]),
+        (LogQuery(10, sight=Sight(mine)), []),
+        (LogQuery(10, sight=Sight(mine), self_owned=frozenset({"Actor"})), [(mine, 1), (mine, 2)]),
+        (LogQuery(10, sight=Sight(mine), self_owned=frozenset({"Zone"})), []),
     ):
         assert await found(events, query) == expected, query
         assert await found(events, replace(query, limit=1)) == expected, query
@@ -236,7 +236,7 @@ def test_the_bounds_are_those_of_the_page_of_the_feed():
     assert LogQuery(100).most == 101
     assert LogQuery(100, principal_id=ME, stream_ids=frozenset(), since=NOW).most == 101
     assert LogQuery(100, types=frozenset()).most == log.MOST_LOOKED_AT == 10_000
-    assert LogQuery(100, owner_id=ME).most == log.MOST_LOOKED_AT_FOR_OWNER == 5_000
+    assert LogQuery(100, sight=Sight(ME)).most == log.MOST_LOOKED_AT_FOR_OWNER == 5_000
 
 
 @pytest.mark.postgres

@@ -58,6 +58,7 @@ from beamkeep.kernel import (
     Claim,
     Grant,
     ObjectScope,
+    Sight,
     Standing,
     Table,
     View,
@@ -85,6 +86,7 @@ from beamkeep.testing.postgres import ARRANGED, fresh_database
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
 HOUR = timedelta(hours=1)
+SIGHTS = None, Sight(UUID(int=10)), Sight(UUID(int=10), teams=True)
 ACTORS: View[Any] = next(view for view in CATALOGUE.views if view.name == "actor")
 GENERIC = {"plan_cache_mode": "force_generic_plan"}
 # Small for ever: a handful of rows whatever is written.
@@ -133,10 +135,12 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.load([("Zone", id), ("Actor", id)])
     await store.history(("Zone", id), 0, 10)
     await store.later(("Zone", id), 0, 10)
-    for owner_id in None, id:
-        await store.happened(["RunHeld", "AssetFaulted"], NOW, NOW + HOUR, owner_id, 100)
+    for sight in SIGHTS:
+        await store.happened(["RunHeld", "AssetFaulted"], NOW, NOW + HOUR, sight, 100)
     await store.latest([("Run", id), ("Asset", id)], ["RunHeld", "AssetFaulted"], NOW)
     await store.owners([("Run", id), ("Plan", id)])
+    for sight in SIGHTS[1:]:
+        await store.reached([("Run", id), ("Plan", id)], sight)
     await store.rows(CLAIMS, {"scope": "name", "key": "a"})
     await store.rows(CLAIMS, {"scope": "seed"})
     await store.rows(PROFILES, {"actor_id": [id]})
@@ -281,10 +285,10 @@ async def listed(lists: PostgresLists) -> None:
     id = uuid7()
     for view in CATALOGUE.views:
         for list_filter in every_way(view):
-            for owner_id in (None, id):
+            for sight in SIGHTS:
                 for newest_first in (False, True):
                     page = ListPage(50, id, newest_first, ids_only=newest_first)
-                    await lists.listing(view, list_filter, owner_id, page)
+                    await lists.listing(view, list_filter, sight, page)
     await lists.follows(CATALOGUE.views[:2], Position(1, 1))
 
 
@@ -380,8 +384,8 @@ async def searched(directory: PostgresDirectory) -> None:
     """Whatever a search can ask."""
     kinds = frozenset(CATALOGUE.gets)
     for match in Match:
-        await directory.find(match, "abcdef", kinds)
-        await directory.find(match, "abcdef", kinds, uuid7())
+        for sight in SIGHTS:
+            await directory.find(match, "abcdef", kinds, sight)
     await directory.entries([uuid7()])
 
 
@@ -389,7 +393,7 @@ async def test_the_directory_is_searched_by_its_indexes(planned: Database, vacuu
     searching = Recorder(planned.url())
     await searched(PostgresDirectory(searching))
     await searching.close()
-    assert len(searching.asked) == 2 * len(Match) + 1
+    assert len(searching.asked) == len(SIGHTS) * len(Match) + 1
     for database in (planned, vacuumed):
         assert scanned(database, searching.asked, PLANNING | SEARCHING) == {}
 
@@ -414,7 +418,7 @@ async def test_the_log_is_read_by_its_indexes(planned: Database, vacuumed: Datab
         {"principal_id": uuid7()},
         {"types": frozenset(["RunHeld"]), "command_name": "hold_run"},
         {"facility_code": "x"},
-        {"owner_id": uuid7()},
+        {"sight": SIGHTS[-1]},
     ]
     for way, newest_first in product(ways, (False, True)):
         await log.page(replace(query, newest_first=newest_first, **way))

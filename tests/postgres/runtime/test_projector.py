@@ -24,7 +24,7 @@ from beamkeep.contexts.access.actor import ActorDeactivated
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.feed.lists.rows import Row, RowFold
 from beamkeep.feed.tail import WHOLE_LOG, TailPage, shards
-from beamkeep.kernel import View
+from beamkeep.kernel import Sight, View
 from beamkeep.parts.wiring import IDLE
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.store import BEGINNING, ListFilter, ListPage, Position, StoredEvent
@@ -564,7 +564,7 @@ async def test_a_list_of_the_first_layout_is_read_until_its_successor_is_level(
 
     async def found() -> set[UUID]:
         list_filter = ListFilter(datetime.now(UTC), ("kind=human",))
-        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, ListPage(100))
+        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, Sight(ME), ListPage(100))
         return {row.id for row in rows}
 
     async with worker(database) as (projector, _, _):
@@ -616,7 +616,7 @@ async def test_a_page_by_two_filters_continues_where_the_fewest_marks_were_looke
 
     async def found(after: UUID | None, limit: int, newest_first: bool = False) -> list[UUID]:
         page = ListPage(limit, after, newest_first)
-        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, page)
+        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, Sight(ME), page)
         return [row.id for row in rows]
 
     listing.fewest_marks.cache_clear()

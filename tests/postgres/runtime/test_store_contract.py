@@ -48,6 +48,7 @@ from beamkeep.kernel import (
     Record,
     Rows,
     SideWrite,
+    Sight,
     Standing,
     Table,
     View,
@@ -1109,9 +1110,9 @@ async def test_what_happened_is_found_by_type_time_and_owner(store: EventStore):
     await store.append(append(at(1, registered(theirs)), occurred_at=now, principal_id=other))
     await store.append(append(at(2, updated(theirs)), occurred_at=now))
 
-    async def found(since: float, until: float, owner_id: UUID | None, *types: str) -> list[str]:
+    async def found(since: float, until: float, sight: Sight | None, *types: str) -> list[str]:
         period = now + timedelta(seconds=since), now + timedelta(seconds=until)
-        rows = await store.happened(types, *period, owner_id, 9)
+        rows = await store.happened(types, *period, sight, 9)
         return [f"{name} {recorded[1]}" for name, recorded in rows]
 
     both = "ActorRegistered", "ActorProfileUpdated"
@@ -1120,7 +1121,7 @@ async def test_what_happened_is_found_by_type_time_and_owner(store: EventStore):
         "Actor ActorRegistered",
         "Actor ActorProfileUpdated",
     ]
-    assert await found(-1, 1, other, *both) == [
+    assert await found(-1, 1, Sight(other), *both) == [
         "Actor ActorRegistered",
         "Actor ActorProfileUpdated",
     ]
@@ -1370,13 +1371,13 @@ async def listed(
     hosted: Hosted,
     *facets: str,
     name: str = "actor",
-    owner_id: UUID | None = None,
+    sight: Sight | None = None,
     after: UUID | None = None,
     limit: int = 100,
 ) -> list[UUID]:
     await hosted.catch_up()
     page = ListPage(limit, after)
-    rows = await hosted.lists.listing(VIEWS[name], ListFilter(NOW, facets), owner_id, page)
+    rows = await hosted.lists.listing(VIEWS[name], ListFilter(NOW, facets), sight, page)
     return [row.id for row in rows]
 
 
@@ -1534,11 +1535,11 @@ async def test_a_list_shows_only_the_owners_where_one_is_named(hosted: Hosted):
     mine, zone = await an_actor(hosted.store), uuid7()
     other = await an_actor(hosted.store, principal_id=uuid7())
     await hosted.store.append(append(at(1, ZoneDefined(NOW, zone, "Hutch"))))
-    assert await listed(hosted, owner_id=ME) == [mine]
-    assert await listed(hosted, owner_id=other) == [other], "an actor is its own"
-    assert await listed(hosted, "kind=human", owner_id=ME) == [mine]
-    assert await listed(hosted, name="zone", owner_id=ME) == [zone]
-    assert await listed(hosted, name="zone", owner_id=zone) == [], "a zone is not"
+    assert await listed(hosted, sight=Sight(ME)) == [mine]
+    assert await listed(hosted, sight=Sight(other)) == [other], "an actor is its own"
+    assert await listed(hosted, "kind=human", sight=Sight(ME)) == [mine]
+    assert await listed(hosted, name="zone", sight=Sight(ME)) == [zone]
+    assert await listed(hosted, name="zone", sight=Sight(zone)) == [], "a zone is not"
 
 
 async def test_a_list_is_read_from_its_newest_end(hosted: Hosted):
@@ -1547,7 +1548,7 @@ async def test_a_list_is_read_from_its_newest_end(hosted: Hosted):
 
     async def found(*facets: str, after: UUID | None = None, limit: int = 10) -> list[UUID]:
         page = ListPage(limit, after, newest_first=True)
-        rows = await hosted.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), ME, page)
+        rows = await hosted.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), Sight(ME), page)
         return [row.id for row in rows]
 
     assert await found() == ids[::-1]
@@ -1605,14 +1606,14 @@ async def test_a_list_is_narrowed_by_an_owner_that_a_filter_names(hosted: Hosted
     assert await sought_in(hosted, "actor", owner_id=other) == [], "the filter is about who made it"
     await hosted.catch_up()
     of_stranger = ListFilter(NOW, owner_id=stranger)
-    assert not await hosted.lists.listing(VIEWS["actor"], of_stranger, ME, ListPage(10))
+    assert not await hosted.lists.listing(VIEWS["actor"], of_stranger, Sight(ME), ListPage(10))
 
 
 async def test_a_list_is_read_page_by_page(hosted: Hosted):
     ids = [await an_actor(hosted.store) for _ in range(5)]
     assert await listed(hosted, limit=2) == ids[:2]
     assert await listed(hosted, after=ids[1], limit=2) == ids[2:4]
-    assert await listed(hosted, "kind=human", after=ids[2], owner_id=ME) == ids[3:]
+    assert await listed(hosted, "kind=human", after=ids[2], sight=Sight(ME)) == ids[3:]
     assert await listed(hosted, after=ids[4]) == []
 
 

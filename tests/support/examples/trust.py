@@ -83,6 +83,37 @@ async def confirm_identity(do: Do) -> dict[str, Any]:
     return bound
 
 
+async def register_team(do: Do) -> dict[str, Any]:
+    return {
+        "title": "Fossils in resin",
+        "external_refs": {"proposal": "2030-117"},
+        "members": [{"principal_id": await an_actor(do), "role": "Leader"}],
+    }
+
+
+async def a_team(do: Do) -> str:
+    answer = await do("register_team", await register_team(do))
+    return answer["team_id"]
+
+
+async def add_team_member(do: Do) -> dict[str, Any]:
+    member = {"principal_id": await an_actor(do), "until": "2033-01-31T00:00:00Z"}
+    return {"team_id": await a_team(do), **member}
+
+
+async def change_team_member(do: Do) -> dict[str, Any]:
+    added = await add_team_member(do)
+    await do("add_team_member", added)
+    member = {"principal_id": added["principal_id"], "role": "LocalContact"}
+    return {"team_id": added["team_id"], **member}
+
+
+async def remove_team_member(do: Do) -> dict[str, Any]:
+    added = await add_team_member(do)
+    await do("add_team_member", added)
+    return {"team_id": added["team_id"], "principal_id": added["principal_id"], "reason": "Left"}
+
+
 async def register_visit(do: Do) -> dict[str, Any]:
     surface_id = await a_surface(do)
     return {
@@ -115,6 +146,14 @@ a_held_visit = a_visit_after("record_visit_arrival", "start_visit", "hold_visit"
 a_controlling_visit = a_visit_after("record_visit_arrival", "take_visit_surface_control")
 
 EXAMPLES: dict[str, CallExample] = {
+    "register_team": register_team,
+    "add_team_member": add_team_member,
+    "change_team_member": change_team_member,
+    "remove_team_member": remove_team_member,
+    "close_team": given(team_id=a_team),
+    "get_team": given(team_id=a_team),
+    "get_team_history": given(team_id=a_team),
+    "list_teams": given(member_id=some_actors),
     "register_actor": given(name="Grace", email="grace@lab.test"),
     "deactivate_actor": given(actor_id=an_actor),
     "update_actor_profile": given(actor_id=an_actor, name="Grace H."),

@@ -264,8 +264,8 @@ def test_help_fits_a_screen():
 def test_help_tells_what_each_verb_and_each_option_is_for():
     assert "Define a zone." in run(None, "zone", "--help").output
     shown = " ".join(run(None, "visit", "register", "--help").output.split())
-    assert "Register a planned visit on a surface." in shown
-    assert "Policy that permits the principals" in shown
+    assert "Register a planned visit of a team, or of a policy, on a surface." in shown
+    assert "Policy whose principals are the people of this visit" in shown
     assert "[user|commissioning|maintenance|calibration|staff] [required]" in shown
     assert "--planned-start-at DATE-TIME [required]" in shown
     assert "--limit INTEGER (default: 50)" in " ".join(

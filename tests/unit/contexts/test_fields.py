@@ -214,6 +214,7 @@ INFERENCE = dict.fromkeys(("operation_name", "provider_name", "request_model"), 
 READING = {"channel_name": "x", "value": 1, "sampling_procedure": "monitor"}
 ACTIVITY: dict[str, object] = {"step_kind": "check", "stage": "Failed", "detail": {}}
 RECORDS: dict[str, dict[str, object]] = {
+    "register_team members?": {"principal_id": ID},
     "register_actor identities?": {"issuer": "https://idp.test", "subject": "ada"},
     "append_inferences entries": {"inference_id": ID, "occurred_at": TIME, **INFERENCE},
     "append_observations entries": {"observation_id": ID, "sampled_at": TIME, **READING},

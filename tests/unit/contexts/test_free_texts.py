@@ -15,6 +15,7 @@ Zone         name
 Conduit      name
 Surface      name
 Policy       name permitted_commands proposable_commands
+Team         external_refs title
 Visit        external_refs
 Facility     code name
 Credential   audience key_check_signature pending_key_check_signature pending_public_key public_key

@@ -14,8 +14,8 @@ from beamkeep.adapters.postgres.listing import number
 from beamkeep.contexts.catalogue import CATALOGUE
 from beamkeep.contexts.caution.caution import CautionStatus
 from beamkeep.contexts.safety.clearance import ClearanceStatus
-from beamkeep.feed.lists.marks import END, marks_of, times_of, ways
-from beamkeep.kernel import Record, View
+from beamkeep.feed.lists.marks import END, marks_of, read_by, times_of, ways
+from beamkeep.kernel import Record, Sight, View
 from beamkeep.runtime.store import ListFilter
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
@@ -54,8 +54,9 @@ def test_a_row_that_fits_has_a_mark_of_every_way(name: str):
         list_filter = a_query(view, draw)
         if fits(list_filter, facets, row):
             fitting += 1
-            for way in ways(view, list_filter, owner_id):
-                assert marks.intersection(way), (row, list_filter)
+            for sight in (None, Sight(owner_id), Sight(owner_id, teams=True)):
+                for way in ways(view, list_filter, sight):
+                    assert marks.intersection(way), (row, list_filter, sight)
     assert fitting > 300
 
 
@@ -63,8 +64,30 @@ def test_one_who_owns_itself_is_found_by_its_own_id_and_by_who_made_it():
     view, id, maker = VIEWS["actor"], uuid7(), uuid7()
     marks = marks_of(view, id, maker, ["active=true"], None, {})
     for owner_id in (id, maker):
-        (way,) = ways(view, ListFilter(NOW), owner_id)
-        assert marks.intersection(way)
+        for teams in (False, True):
+            (way,) = ways(view, ListFilter(NOW), Sight(owner_id, teams=teams))
+            assert marks.intersection(way)
+
+
+def test_a_row_of_a_team_is_found_by_the_mark_that_the_store_adds_for_each_member():
+    view, owner_id, member_id = VIEWS["run"], uuid7(), uuid7()
+    nothing = dict.fromkeys(times_of(view))
+    marks = marks_of(view, uuid7(), owner_id, [], Seen("Running"), nothing)
+    sight, list_filter = Sight(member_id, teams=True), ListFilter(NOW, owner_id=owner_id)
+    # A row does not say who is in its team: no fold of events gives it the mark of a reader.
+    of_owner, in_sight = ways(view, list_filter, sight)
+    assert marks.intersection(of_owner)
+    assert not marks.intersection(in_sight)
+    stored = {*marks, read_by(member_id)}
+    assert stored.intersection(in_sight)
+    for another in (Sight(member_id), Sight(uuid7(), teams=True)):
+        (way,) = ways(view, ListFilter(NOW), another)
+        assert not stored.intersection(way)
+
+
+def test_who_sees_own_objects_only_is_not_looked_for_twice():
+    view, me = VIEWS["run"], uuid7()
+    assert len(ways(view, ListFilter(NOW, owner_id=me), Sight(me))) == 1
 
 
 def test_a_span_of_time_is_covered_by_few_marks():

@@ -186,6 +186,15 @@ from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.trust.conduit import ConduitDefined
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyGrantAdded, PolicyGrantRevoked
 from beamkeep.contexts.trust.surface import SurfaceDefined
+from beamkeep.contexts.trust.team import (
+    MemberRole,
+    Membership,
+    TeamClosed,
+    TeamMemberAdded,
+    TeamMemberChanged,
+    TeamMemberRemoved,
+    TeamRegistered,
+)
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.contexts.trust.visit import (
     VisitAborted,
@@ -208,6 +217,7 @@ from beamkeep.testing.signing import public_key
 
 ID, OWNER, STRANGER = UUID(int=1), UUID(int=9), UUID(int=8)
 A, B, C = UUID(int=10), UUID(int=11), UUID(int=12)
+T, V = UUID(int=13), UUID(int=14)
 START = datetime(2030, 1, 1, tzinfo=UTC)
 CODEC = Codec(CATALOGUE.aggregates.values())
 VIEWS = {view.name: view for view in CATALOGUE.views}
@@ -336,6 +346,19 @@ STREAMS: dict[str, Sequence[Event]] = {
         PolicyGrantAdded(at(1), ID, B),
         PolicyGrantRevoked(at(2), ID, A, "left"),
     ],
+    "team": [
+        TeamRegistered(
+            occurred_at=at(0),
+            team_id=ID,
+            title="Fossils é",
+            external_refs={"proposal": "P1", "cycle": "2"},
+            members=(Membership(A, MemberRole.LEADER), Membership(B, until=at(48))),
+        ),
+        TeamMemberAdded(at(1), ID, C, MemberRole.LOCAL_CONTACT, since=at(2), until=None),
+        TeamMemberChanged(at(3), ID, B, MemberRole.LEADER, since=None, until=at(24)),
+        TeamMemberRemoved(at(4), ID, A, "left"),
+        TeamClosed(at(5), ID),
+    ],
     "visit": [
         VISIT,
         VisitArrived(at(1), ID),
@@ -418,6 +441,7 @@ STREAMS: dict[str, Sequence[Event]] = {
         CampaignRegistered(
             *(at(0), ID, "Ageing é", CampaignIntent.SERIES, A, B, "once a week"),
             *(("battery", "weekly"), {"proposal": "P1", "cycle": "2"}),
+            team_id=T,
         ),
         CampaignRunAdded(at(1), ID, C),
         CampaignStarted(at(2), ID),
@@ -450,6 +474,7 @@ STREAMS: dict[str, Sequence[Event]] = {
             at(1),
             None,
             C,
+            team_id=T,
         ),
         ClearanceSubmitted(at(1), ID),
         ClearanceReviewStarted(at(2), ID),
@@ -483,6 +508,9 @@ STREAMS: dict[str, Sequence[Event]] = {
             *((AcknowledgedCaution(C, CautionTarget("Asset", B), "Thermal", "Warning"),), A),
             *(DeclarationVersions(4, 3, 2, 1), (A, C)),
             (StartAdvisory("Clearance", C, "Active", at(5), at(0), True),),
+            campaign_id=A,
+            team_id=T,
+            visit_id=V,
         ),
         RunAddedToCampaign(at(0), ID, A),
         RunHeld(at(1), ID, None, A),
@@ -562,6 +590,8 @@ STREAMS: dict[str, Sequence[Event]] = {
             used_calibration_ids=(C,),
             retain_until=None,
             available_from=date(2031, 1, 31),
+            team_id=T,
+            visit_id=V,
         ),
         DatasetPromoted(at(1), ID, "seen by two"),
         DatasetRetentionUpdated(at(2), ID, date(2040, 1, 31), None, "by the policy"),
@@ -591,6 +621,8 @@ STREAMS: dict[str, Sequence[Event]] = {
             encoding=ENCODING,
             access_protocol=AccessProtocol.NFS,
             of_parts=False,
+            team_id=T,
+            visit_id=V,
         ),
         DistributionMarkedUnreachable(at(1), ID, TriggerSource.MONITOR, C, "Timeout", at(1)),
         DistributionVerified(at(2), ID, C, VerifiedBy.TRANSFER, ChecksumStrength.INTEGRITY, at(2)),
@@ -736,6 +768,8 @@ SHOWN: dict[str, dict[str, Any]] = {
         "closed_by": str(A),
         "closed_reason": "not tonight",
         "written": [],
+        "team_id": None,
+        "visit_id": None,
         "closed_at": "2030-01-01T01:00:00Z",
     },
     "dataset": {
@@ -761,6 +795,8 @@ SHOWN: dict[str, dict[str, Any]] = {
         "pending_external_id": None,
         "confirmed_digests": ["md5"],
         "released_by": None,
+        "team_id": str(T),
+        "visit_id": str(V),
         "archived_at": "2030-01-01T03:00:00Z",
         "discarded_at": "2030-01-01T09:00:00Z",
         "promoted_at": "2030-01-01T01:00:00Z",
@@ -793,6 +829,8 @@ SHOWN: dict[str, dict[str, Any]] = {
         "keeps_place": False,
         "restored_at": None,
         "overwritten_at": None,
+        "team_id": str(T),
+        "visit_id": str(V),
         "discarded_at": "2030-01-01T07:00:00Z",
         "removed_at": "2030-01-01T08:00:00Z",
     },
@@ -814,6 +852,8 @@ SHOWN: dict[str, dict[str, Any]] = {
         "external_id_namespace": "doi",
         "external_id_state": "Hidden",
         "pending_external_id": None,
+        "team_id": None,
+        "visit_id": None,
         "sealed_at": "2030-01-01T03:00:00Z",
         "published_at": "2030-01-01T04:00:00Z",
         "withdrawn_at": "2030-01-01T09:00:00Z",
@@ -837,6 +877,26 @@ SHOWN: dict[str, dict[str, Any]] = {
         "object_scope": "Own",
         "updated_at": "2030-01-01T02:00:00Z",
     },
+    "team": {
+        "team_id": str(ID),
+        "title": "Fossils é",
+        "external_refs": {"cycle": "2", "proposal": "P1"},
+        "members": [
+            {
+                "principal_id": str(B),
+                "role": "Leader",
+                "since": None,
+                "until": "2030-01-02T00:00:00Z",
+            },
+            {
+                "principal_id": str(C),
+                "role": "LocalContact",
+                "since": "2030-01-01T02:00:00Z",
+                "until": None,
+            },
+        ],
+        "closed": True,
+    },
     "visit": {
         "visit_id": str(ID),
         "policy_id": str(A),
@@ -849,6 +909,7 @@ SHOWN: dict[str, dict[str, Any]] = {
         "status": "Completed",
         "controlling": True,
         "last_status_reason": "beam lost",
+        "team_id": None,
         "arrived_at": "2030-01-01T01:00:00Z",
         "started_at": "2030-01-01T03:00:00Z",
         "ended_at": "2030-01-01T06:00:00Z",
@@ -866,6 +927,8 @@ SHOWN: dict[str, dict[str, Any]] = {
         "run_count": 1,
         "status": "Closed",
         "last_status_reason": "no beam",
+        "team_id": str(T),
+        "visit_id": None,
         "started_at": "2030-01-01T02:00:00Z",
         "last_status_changed_at": "2030-01-01T07:00:00Z",
     },
@@ -889,6 +952,8 @@ SHOWN: dict[str, dict[str, Any]] = {
             str(C): {"rating": "misleading", "comment": None},
         },
         "promoted_caution_id": str(C),
+        "team_id": None,
+        "visit_id": None,
     },
     "run": {
         "run_id": str(ID),
@@ -928,6 +993,8 @@ SHOWN: dict[str, dict[str, Any]] = {
                 "in_force": True,
             }
         ],
+        "team_id": str(T),
+        "visit_id": str(V),
         "ended_at": "2030-01-01T05:00:00Z",
     },
     "facility": {
@@ -1031,6 +1098,8 @@ SHOWN: dict[str, dict[str, Any]] = {
         ],
         "superseded_by_clearance_id": str(B),
         "last_status_reason": None,
+        "team_id": str(T),
+        "visit_id": None,
         "last_status_changed_at": "2030-01-01T06:00:00Z",
     },
     "caution": {
@@ -1104,6 +1173,7 @@ FACETS: dict[str, set[str]] = {
         *("name=team", f"conduit_id={A}"),
         *(f"permitted_principal_id={B}", f"permitted_principal_id={C}"),
     },
+    "team": {"name=fossils e", "closed=true", f"member_id={B}", f"member_id={C}"},
     "visit": {
         "name=staff 2030-01-02",
         "status=Completed",
@@ -1136,6 +1206,7 @@ FACETS: dict[str, set[str]] = {
         f"binding_id={A}",
         f"binding_id={B}",
         f"covering_asset_id={A}",
+        f"team_id={T}",
     },
     "caution": {
         "name=it sticks e",
@@ -1159,11 +1230,11 @@ FACETS: dict[str, set[str]] = {
         *("name=fossil e", "status=Discarded", "intent=Retracted", f"producing_run_id={A}"),
         *(f"subject_id={B}", f"used_calibration_id={C}", f"derived_from={B}", f"derived_from={C}"),
         *(f"checksum_value={'ab' * 32}", "media_type=application/x-hdf5"),
-        "external_id=10.5072/é",
+        *("external_id=10.5072/é", f"team_id={T}", f"visit_id={V}"),
     },
     "distribution": {
         *("name=fossil%20%c3%a9.h5", f"dataset_id={A}", f"supply_id={B}", "status=Removed"),
-        *("access_protocol=NFS", "unreachable=true"),
+        *("access_protocol=NFS", "unreachable=true", f"team_id={T}", f"visit_id={V}"),
     },
 }
 

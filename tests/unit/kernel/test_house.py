@@ -138,17 +138,20 @@ def test_programs_of_the_tests_import_nothing_of_them(subtests: pytest.Subtests)
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") <= 1_100
+    # Teams: a scope between all objects and the own ones, and what an object's team follows from.
+    assert lines("kernel") <= 1_140
 
 
 def test_an_operation_needs_few_lines_of_the_contexts():
     """The page on the architecture says what these lines are."""
-    assert lines("contexts") / len(CATALOGUE.named) <= 64.4
+    # Twelve kinds of objects say from what their team follows.
+    assert lines("contexts") / len(CATALOGUE.named) <= 64.8
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
     aside = "surfaces/http", "surfaces/tools"
-    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_050
+    # Teams, of which the runtime asks the store.
+    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_140
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)
@@ -238,6 +241,7 @@ def test_the_aggregates_are_found():
         "contexts/trust/conduit.py",
         "contexts/trust/policy.py",
         "contexts/trust/surface.py",
+        "contexts/trust/team.py",
         "contexts/trust/visit.py",
         "contexts/trust/zone.py",
     ]
@@ -253,7 +257,7 @@ def test_an_aggregate_ends_with_its_operations_and_then_its_questions(subtests: 
             kinds = [
                 ast.unparse(base) for s in after if isinstance(s, ast.ClassDef) for base in s.bases
             ]
-            assert set(kinds) <= {"Listing", "Page", "Query", "Record", "UnnamedListing"}
+            assert set(kinds) <= {"Listing", "OfTeam", "Page", "Query", "Record", "UnnamedListing"}
 
 
 def test_a_context_knows_the_type_of_everything(subtests: pytest.Subtests):

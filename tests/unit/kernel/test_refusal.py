@@ -91,6 +91,7 @@ def test_the_name_of_every_declared_refusal_tells_its_status(subtests: pytest.Su
                     "ExceedsOwnError",
                     "NotYoursToApproveError",
                     "AdministratorRequiredError",
+                    "LeaderRequiredError",
                 )
             ):
                 assert refusal.status == 403

@@ -28,6 +28,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeSetpointStep,
     WithinTolerance,
 )
+from beamkeep.contexts.trust.team import MemberRole, Membership
 from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
@@ -51,6 +52,10 @@ st.register_type_strategy(
     AgentBudget, st.builds(AgentBudget, st.none() | FINITE, st.none() | st.integers(0, 10**9))
 )
 st.register_type_strategy(Window, st.builds(Window, st.none() | TIMES, st.none() | TIMES))
+ROLES = st.sampled_from(MemberRole)
+st.register_type_strategy(
+    Membership, st.builds(Membership, st.uuids(), ROLES, st.none() | TIMES, st.none() | TIMES)
+)
 CRITERIA = st.builds(Equals, JSON) | st.builds(WithinTolerance, JSON, FINITE)
 STEPS: st.SearchStrategy[Steps] = st.lists(
     st.builds(RecipeSetpointStep, st.text(), JSON, st.booleans(), FINITE)
@@ -146,7 +151,7 @@ STREAMS = """
 Acquisition Actor Agent Asset Attestation Calibration Campaign Capability Caution Clearance Conduit
 Credential Dataset Decision Distribution Edition Enclosure Facility Family Frame Method Model Mount
 Permit Plan Policy Practice Procedure Proposal Recipe Run Seal Subject Subscription Supply Surface
-Visit Zone
+Team Visit Zone
 """
 
 

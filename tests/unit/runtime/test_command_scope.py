@@ -164,6 +164,10 @@ class Facility:
         maker = Maker(self.service, self.store, of, nth, marks=marks)
         return await EXAMPLES[operation.name](maker), maker.ids
 
+    def client(self) -> AdminClient:
+        """Return who makes the objects of an example as the staff."""
+        return AdminClient(self.service, self.store)
+
     def put_back(self, world: World, mine: Sequence[Stream], who: str) -> MemoryBackup:
         """Put a world back, in which these objects belong to a visitor."""
         self.store.restore(world.backup)

@@ -30,7 +30,7 @@ HTTP = seeded.SURFACES[SurfaceKind.HTTP]
 READING = ("get_proposal", "withdraw_proposal")
 NEVER_PROPOSED = """
 Actor Agent Attestation Conduit Credential Decision Permit Policy Proposal Seal Subscription Surface
-Visit Zone
+Team Visit Zone
 """
 """The aggregates of which no operation can be proposed."""
 OTHERS_NOT_PROPOSABLE = """

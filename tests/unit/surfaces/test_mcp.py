@@ -309,7 +309,7 @@ def test_no_command_has_a_field_of_the_name_every_operation_takes(subtests: pyte
 
 DESTRUCTIVE = """
     deactivate_actor forget_actor unbind_actor_identity revoke_grant
-    complete_visit cancel_visit abort_visit void_visit
+    remove_team_member complete_visit cancel_visit abort_visit void_visit
     decommission_facility decommission_enclosure remove_facility_trust_anchor_credential
     abort_credential_rotation revoke_credential revoke_permit
     decommission_asset decommission_mount decommission_frame

@@ -701,7 +701,7 @@ class AsyncPolicyVerbs(AsyncVerbs):
         surface: str,
         permitted_principal_ids: Sequence[str],
         permitted_commands: Sequence[str],
-        object_scope: Literal['All', 'Own'],
+        object_scope: Literal['All', 'Team', 'Own'],
         proposable_commands: Sequence[str] | None = None,
         dry_run: bool = False,
         note: str | None = None,
@@ -864,27 +864,301 @@ class AsyncPolicyVerbs(AsyncVerbs):
             {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "conduit_id": conduit, "surface_id": surface, "permitted_principal_id": permitted_principal_id},
         )
 
+class AsyncTeamVerbs(AsyncVerbs):
+    """The people behind one accepted proposal, who see what is measured for them."""
+
+    async def register(
+        self,
+        *,
+        title: str,
+        external_refs: Any = None,
+        members: Any = None,
+        dry_run: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> answers.RegisterTeamAnswer:
+        """Register a team with its first members.
+
+        Args:
+            title: Title of the team; need not be unique, must not name a person.
+            external_refs: References to the team in other systems, by scheme, for example
+                proposal.
+            members: The first members; each actor once.
+            dry_run: Check the command and write nothing.
+            note: Propose the command instead, and say this to the approver.
+            idempotency_key: A repeat with the same key has no further effect.
+        """
+        return await self._calls.command(
+            "register_team",
+            answers.RegisterTeamAnswer,
+            {"title": title, "external_refs": external_refs, "members": members},
+            dry_run=dry_run,
+            note=note,
+            idempotency_key=idempotency_key,
+        )
+
+    async def add_member(
+        self,
+        target: str,
+        *,
+        principal_id: str,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        role: Literal['Leader', 'Member', 'LocalContact'] | None = None,
+        dry_run: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+    ) -> Changed:
+        """Add a member to a team; the member sees the team's objects, and gets no permission.
+
+        Args:
+            target: The team: its name, its id or the end of its id.
+            principal_id: Actor whose membership it is.
+            since: Time from which the membership counts (default: from the beginning).
+            until: Time from which the membership no longer counts (default: no end).
+            role: Role of the new member in the team.
+            dry_run: Check the command and write nothing.
+            note: Propose the command instead, and say this to the approver.
+            idempotency_key: A repeat with the same key has no further effect.
+            if_match: The version the object must have.
+        """
+        return await self._calls.command(
+            "add_team_member",
+            Changed,
+            {"team_id": target, "principal_id": principal_id, "since": since, "until": until, "role": role},
+            dry_run=dry_run,
+            note=note,
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+        )
+
+    async def change_member(
+        self,
+        target: str,
+        *,
+        principal_id: str,
+        role: Literal['Leader', 'Member', 'LocalContact'],
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        dry_run: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+    ) -> Changed:
+        """Change role and period of a member; a start or an end that is left out is removed.
+
+        Args:
+            target: The team: its name, its id or the end of its id.
+            principal_id: Actor whose membership it is.
+            role: Role of the member in the team from now on.
+            since: Time from which the membership counts (default: from the beginning).
+            until: Time from which the membership no longer counts (default: no end).
+            dry_run: Check the command and write nothing.
+            note: Propose the command instead, and say this to the approver.
+            idempotency_key: A repeat with the same key has no further effect.
+            if_match: The version the object must have.
+        """
+        return await self._calls.command(
+            "change_team_member",
+            Changed,
+            {"team_id": target, "principal_id": principal_id, "role": role, "since": since, "until": until},
+            dry_run=dry_run,
+            note=note,
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+        )
+
+    async def remove_member(
+        self,
+        target: str,
+        *,
+        principal_id: str,
+        reason: str,
+        dry_run: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+    ) -> Changed:
+        """Remove a member from a team, with effect from the member's next call.
+
+        Args:
+            target: The team: its name, its id or the end of its id.
+            principal_id: Member to remove.
+            dry_run: Check the command and write nothing.
+            note: Propose the command instead, and say this to the approver.
+            idempotency_key: A repeat with the same key has no further effect.
+            if_match: The version the object must have.
+        """
+        return await self._calls.command(
+            "remove_team_member",
+            Changed,
+            {"team_id": target, "principal_id": principal_id, "reason": reason},
+            dry_run=dry_run,
+            note=note,
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+        )
+
+    async def close(
+        self,
+        target: str,
+        *,
+        dry_run: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+    ) -> Changed:
+        """Close a team, which then gets no further visits and no new objects.
+
+        Args:
+            target: The team: its name, its id or the end of its id.
+            dry_run: Check the command and write nothing.
+            note: Propose the command instead, and say this to the approver.
+            idempotency_key: A repeat with the same key has no further effect.
+            if_match: The version the object must have.
+        """
+        return await self._calls.command(
+            "close_team",
+            Changed,
+            {"team_id": target},
+            dry_run=dry_run,
+            note=note,
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+        )
+
+    async def reopen(
+        self,
+        target: str,
+        *,
+        dry_run: bool = False,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+    ) -> Changed:
+        """Reopen a closed team.
+
+        Args:
+            target: The team: its name, its id or the end of its id.
+            dry_run: Check the command and write nothing.
+            note: Propose the command instead, and say this to the approver.
+            idempotency_key: A repeat with the same key has no further effect.
+            if_match: The version the object must have.
+        """
+        return await self._calls.command(
+            "reopen_team",
+            Changed,
+            {"team_id": target},
+            dry_run=dry_run,
+            note=note,
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+        )
+
+    async def get(
+        self,
+        target: str,
+        *,
+        names: bool | None = None,
+        as_of: Any = None,
+    ) -> answers.GetTeamAnswer:
+        """Show one team.
+
+        Args:
+            target: The team: its name, its id or the end of its id.
+            names: Answer as `names` also the names of the objects in the answer, by id.
+            as_of: Return the object as it was at this version or time.
+        """
+        return await self._calls.ask(
+            "get_team",
+            answers.GetTeamAnswer,
+            {"team_id": target, "names": names, "as_of": as_of},
+        )
+
+    def history(
+        self,
+        target: str,
+        *,
+        names: bool | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncPages[answers.GetTeamHistoryAnswer]:
+        """List everything that happened to one team, by version.
+
+        Args:
+            target: The team: its name, its id or the end of its id.
+            names: Answer as `names` also the names of the objects in the answer, by id.
+            cursor: The `next_cursor` of the page before.
+        """
+        return self._calls.pages(
+            "get_team_history",
+            answers.GetTeamHistoryAnswer,
+            {"team_id": target, "names": names, "cursor": cursor, "limit": limit},
+        )
+
+    def list(
+        self,
+        *,
+        names: bool | None = None,
+        min_token: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+        order: Literal['newest', 'oldest'] | None = None,
+        owner_id: str | None = None,
+        created_after: str | datetime | None = None,
+        created_before: str | datetime | None = None,
+        count: bool | None = None,
+        name: str | None = None,
+        member_id: Sequence[str] | None = None,
+        closed: bool | None = None,
+    ) -> AsyncPages[answers.ListTeamsAnswer]:
+        """List teams, newest first.
+
+        Args:
+            names: Answer as `names` also the names of the objects in the answer, by id.
+            min_token: The `Position-Token` of an answer. This answer includes that change.
+            cursor: The `next_cursor` of the page before.
+            order: Which objects come first: the newest or the oldest.
+            owner_id: Only objects that this principal created.
+            created_after: Only objects created at this time or later.
+            created_before: Only objects created before this time.
+            count: Answer the `total` number of objects as well, up to 10,000.
+            name: Only objects of this name; case and accents do not count.
+            member_id: Only teams of which one of these actors is a member, now or at
+                another time.
+        """
+        return self._calls.pages(
+            "list_teams",
+            answers.ListTeamsAnswer,
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "member_id": member_id, "closed": closed},
+        )
+
 class AsyncVisitVerbs(AsyncVerbs):
     """The stay of a user group, and its control of a surface."""
 
     async def register(
         self,
         *,
-        policy: str,
         parent_surface: str,
         type: Literal['user', 'commissioning', 'maintenance', 'calibration', 'staff'],
         planned_start_at: str | datetime,
         planned_end_at: str | datetime,
+        team: str | None = None,
+        policy: str | None = None,
         parent_id: str | None = None,
         external_refs: Any = None,
         dry_run: bool = False,
         note: str | None = None,
         idempotency_key: str | None = None,
     ) -> answers.RegisterVisitAnswer:
-        """Register a planned visit on a surface.
+        """Register a planned visit of a team, or of a policy, on a surface.
 
         Args:
-            policy: Policy that permits the principals of this visit.
+            team: Team whose current members are the people of this visit, unless a policy
+                is named.
+            policy: Policy whose principals are the people of this visit, unless a team is
+                named.
             parent_id: Parent visit on the same surface, when this visit is part of another.
             external_refs: References to the visit in other systems, by scheme, for example
                 proposal.
@@ -895,7 +1169,7 @@ class AsyncVisitVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_visit",
             answers.RegisterVisitAnswer,
-            {"policy_id": policy, "parent_surface_id": parent_surface, "type": type, "planned_start_at": planned_start_at, "planned_end_at": planned_end_at, "parent_id": parent_id, "external_refs": external_refs},
+            {"parent_surface_id": parent_surface, "type": type, "planned_start_at": planned_start_at, "planned_end_at": planned_end_at, "team_id": team, "policy_id": policy, "parent_id": parent_id, "external_refs": external_refs},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -1248,6 +1522,7 @@ class AsyncVisitVerbs(AsyncVerbs):
         type: Literal['user', 'commissioning', 'maintenance', 'calibration', 'staff'] | None = None,
         parent_id: str | None = None,
         policy: str | None = None,
+        team: str | None = None,
     ) -> AsyncPages[answers.ListVisitsAnswer]:
         """List visits, newest first.
 
@@ -1265,7 +1540,7 @@ class AsyncVisitVerbs(AsyncVerbs):
         return self._calls.pages(
             "list_visits",
             answers.ListVisitsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "parent_surface_id": parent_surface, "type": type, "parent_id": parent_id, "policy_id": policy},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "parent_surface_id": parent_surface, "type": type, "parent_id": parent_id, "policy_id": policy, "team_id": team},
         )
 
 class AsyncFacilityVerbs(AsyncVerbs):
@@ -4277,6 +4552,8 @@ class AsyncSubjectVerbs(AsyncVerbs):
         self,
         *,
         name: str,
+        team: str | None = None,
+        visit: str | None = None,
         dry_run: bool = False,
         note: str | None = None,
         idempotency_key: str | None = None,
@@ -4285,6 +4562,8 @@ class AsyncSubjectVerbs(AsyncVerbs):
 
         Args:
             name: Label of the subject; need not be unique, must not name a person.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             dry_run: Check the command and write nothing.
             note: Propose the command instead, and say this to the approver.
             idempotency_key: A repeat with the same key has no further effect.
@@ -4292,7 +4571,7 @@ class AsyncSubjectVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_subject",
             answers.RegisterSubjectAnswer,
-            {"name": name},
+            {"name": name, "team_id": team, "visit_id": visit},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -4584,6 +4863,8 @@ class AsyncSubjectVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Received', 'Mounted', 'Measured', 'Removed', 'Returned', 'Stored', 'Discarded']] | None = None,
         mounted_on_asset: str | None = None,
         under_asset: str | None = None,
@@ -4600,12 +4881,14 @@ class AsyncSubjectVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             under_asset: Subjects that are mounted on this asset or on an asset below it.
         """
         return self._calls.pages(
             "list_subjects",
             answers.ListSubjectsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "mounted_on_asset_id": mounted_on_asset, "under_asset_id": under_asset},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "mounted_on_asset_id": mounted_on_asset, "under_asset_id": under_asset},
         )
 
 class AsyncDecisionVerbs(AsyncVerbs):
@@ -4616,6 +4899,8 @@ class AsyncDecisionVerbs(AsyncVerbs):
         *,
         context: str,
         choice: str,
+        team: str | None = None,
+        visit: str | None = None,
         actor: str | None = None,
         parent_id: str | None = None,
         override_kind: Literal['correction', 'exception', 'appeal', 'supersession', 'invalidation'] | None = None,
@@ -4635,6 +4920,8 @@ class AsyncDecisionVerbs(AsyncVerbs):
         Args:
             context: Kind of decision, for example RunStart, RunHold, RecipeApproval or
                 PolicyGrant.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             actor: Actor who decided (default: the caller).
             parent_id: Decision that this one follows or overrides.
             rule: Rule that the decision is based on.
@@ -4650,7 +4937,7 @@ class AsyncDecisionVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_decision",
             answers.RegisterDecisionAnswer,
-            {"context": context, "choice": choice, "actor_id": actor, "parent_id": parent_id, "override_kind": override_kind, "rule": rule, "reasoning": reasoning, "confidence": confidence, "confidence_source": confidence_source, "alternatives": alternatives, "inputs": inputs, "determining_policy_ids": determining_policy_ids},
+            {"context": context, "choice": choice, "team_id": team, "visit_id": visit, "actor_id": actor, "parent_id": parent_id, "override_kind": override_kind, "rule": rule, "reasoning": reasoning, "confidence": confidence, "confidence_source": confidence_source, "alternatives": alternatives, "inputs": inputs, "determining_policy_ids": determining_policy_ids},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -4803,6 +5090,8 @@ class AsyncDecisionVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         actor: str | None = None,
         context: str | None = None,
         choice: str | None = None,
@@ -4828,6 +5117,8 @@ class AsyncDecisionVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             exclude_choice: Exclude decisions with one of these choices.
             run: Only decisions with this run as input run_id.
             rating: Only decisions that an actor last rated so.
@@ -4838,7 +5129,7 @@ class AsyncDecisionVerbs(AsyncVerbs):
         return self._calls.pages(
             "list_decisions",
             answers.ListDecisionsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "actor_id": actor, "context": context, "choice": choice, "exclude_choice": exclude_choice, "confidence_band": confidence_band, "rule": rule, "parent_id": parent_id, "run_id": run, "rating": rating, "promoted": promoted, "from": from_, "to": to},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "actor_id": actor, "context": context, "choice": choice, "exclude_choice": exclude_choice, "confidence_band": confidence_band, "rule": rule, "parent_id": parent_id, "run_id": run, "rating": rating, "promoted": promoted, "from": from_, "to": to},
         )
 
     def inferences(
@@ -6174,6 +6465,8 @@ class AsyncRunVerbs(AsyncVerbs):
         *,
         name: str,
         plan: str,
+        team: str | None = None,
+        visit: str | None = None,
         subject: str | None = None,
         raid: str | None = None,
         override_parameters: Any = None,
@@ -6189,6 +6482,8 @@ class AsyncRunVerbs(AsyncVerbs):
         """Start a run of a plan, if every start check passes.
 
         Args:
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             raid: The research activity identifier (ISO 23527); it is stored and not
                 interpreted.
             override_parameters: Merged into the default parameters of the plan (RFC 7396);
@@ -6206,7 +6501,7 @@ class AsyncRunVerbs(AsyncVerbs):
         return await self._calls.command(
             "start_run",
             answers.StartRunAnswer,
-            {"name": name, "plan_id": plan, "subject_id": subject, "raid": raid, "override_parameters": override_parameters, "pinned_calibration_ids": pinned_calibration_ids, "campaign_id": campaign, "decided_by_decision_id": decided_by_decision, "external_refs": external_refs, "progress": progress},
+            {"name": name, "plan_id": plan, "team_id": team, "visit_id": visit, "subject_id": subject, "raid": raid, "override_parameters": override_parameters, "pinned_calibration_ids": pinned_calibration_ids, "campaign_id": campaign, "decided_by_decision_id": decided_by_decision, "external_refs": external_refs, "progress": progress},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -6298,6 +6593,8 @@ class AsyncRunVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Running', 'Held', 'Completed', 'Aborted', 'Stopped', 'Truncated']] | None = None,
         plan: str | None = None,
         subject: str | None = None,
@@ -6321,6 +6618,8 @@ class AsyncRunVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             asset: Runs that use one of these assets.
             under_asset: Runs that use this asset or an asset below it.
             pinned_calibration: Runs that pin this calibration revision.
@@ -6329,7 +6628,7 @@ class AsyncRunVerbs(AsyncVerbs):
         return self._calls.pages(
             "list_runs",
             answers.ListRunsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "plan_id": plan, "subject_id": subject, "campaign_id": campaign, "asset_id": asset, "under_asset_id": under_asset, "pinned_calibration_id": pinned_calibration, "external_ref": external_ref, "started_from": started_from, "started_to": started_to},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "plan_id": plan, "subject_id": subject, "campaign_id": campaign, "asset_id": asset, "under_asset_id": under_asset, "pinned_calibration_id": pinned_calibration, "external_ref": external_ref, "started_from": started_from, "started_to": started_to},
         )
 
     def observations(
@@ -6456,6 +6755,8 @@ class AsyncProcedureVerbs(AsyncVerbs):
         *,
         name: str,
         kind: str,
+        team: str | None = None,
+        visit: str | None = None,
         target_asset_ids: Sequence[str] | None = None,
         parent_run: str | None = None,
         capability: str | None = None,
@@ -6470,6 +6771,8 @@ class AsyncProcedureVerbs(AsyncVerbs):
         Args:
             kind: What kind of work it is, for example motor_homing, center_alignment or
                 bakeout.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             target_asset_ids: The assets that the work is about (default: the whole
                 facility).
             parent_run: The run that the procedure is a phase of.
@@ -6486,7 +6789,7 @@ class AsyncProcedureVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_procedure",
             answers.RegisterProcedureAnswer,
-            {"name": name, "kind": kind, "target_asset_ids": target_asset_ids, "parent_run_id": parent_run, "capability_id": capability, "max_consecutive_unconverged_iterations": max_consecutive_unconverged_iterations, "recipe": recipe},
+            {"name": name, "kind": kind, "team_id": team, "visit_id": visit, "target_asset_ids": target_asset_ids, "parent_run_id": parent_run, "capability_id": capability, "max_consecutive_unconverged_iterations": max_consecutive_unconverged_iterations, "recipe": recipe},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -7109,6 +7412,8 @@ class AsyncProcedureVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Defined', 'Running', 'Held', 'Completed', 'Aborted', 'Truncated']] | None = None,
         kind: str | None = None,
         parent_run: str | None = None,
@@ -7131,6 +7436,8 @@ class AsyncProcedureVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             target_asset: Procedures about one of these assets.
             under_asset: Procedures about this asset or an asset below it.
             asset: Procedures that are about one of these assets or move it.
@@ -7140,7 +7447,7 @@ class AsyncProcedureVerbs(AsyncVerbs):
         return self._calls.pages(
             "list_procedures",
             answers.ListProceduresAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "kind": kind, "parent_run_id": parent_run, "target_asset_id": target_asset, "under_asset_id": under_asset, "asset_id": asset, "recipe_id": recipe, "conducting": conducting, "last_outcome": last_outcome},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "kind": kind, "parent_run_id": parent_run, "target_asset_id": target_asset, "under_asset_id": under_asset, "asset_id": asset, "recipe_id": recipe, "conducting": conducting, "last_outcome": last_outcome},
         )
 
     def iterations(
@@ -7245,6 +7552,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
         checksum: Any,
         byte_size: int,
         encoding: Any,
+        team: str | None = None,
+        visit: str | None = None,
         digests: Any = None,
         file_count: int | None = None,
         parts: Any = None,
@@ -7264,6 +7573,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
             checksum: The SHA-256 of the one file, or of the list of files.
             byte_size: The number of bytes of all files.
             encoding: The media type, and the formats that the bytes follow.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             digests: Other sums of the same bytes, by which other systems name them.
             file_count: The number of files, if there are several and they are not listed.
             parts: The files of the dataset, if it is not everything below its base
@@ -7280,7 +7591,7 @@ class AsyncDatasetVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_dataset",
             answers.RegisterDatasetAnswer,
-            {"name": name, "checksum": checksum, "byte_size": byte_size, "encoding": encoding, "digests": digests, "file_count": file_count, "parts": parts, "producing_run_id": producing_run, "subject_id": subject, "derived_from": derived_from, "used_calibration_ids": used_calibration_ids, "retain_until": retain_until, "available_from": available_from},
+            {"name": name, "checksum": checksum, "byte_size": byte_size, "encoding": encoding, "team_id": team, "visit_id": visit, "digests": digests, "file_count": file_count, "parts": parts, "producing_run_id": producing_run, "subject_id": subject, "derived_from": derived_from, "used_calibration_ids": used_calibration_ids, "retain_until": retain_until, "available_from": available_from},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -7443,6 +7754,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
         *,
         locator: str,
         producing_asset: str,
+        team: str | None = None,
+        visit: str | None = None,
         producing_run: str | None = None,
         subject: str | None = None,
         supply: str | None = None,
@@ -7463,6 +7776,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
         Args:
             locator: The file URI of an HDF5 file beneath a data root of the service.
             producing_asset: The asset that captured the scan, such as a camera.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             subject: The sample (default: the subject of the run).
             supply: The storage that the file is on.
             name: Default: the title in the file, or the name of the file.
@@ -7480,7 +7795,7 @@ class AsyncDatasetVerbs(AsyncVerbs):
         return await self._calls.command(
             "ingest_scan",
             answers.IngestScanAnswer,
-            {"locator": locator, "producing_asset_id": producing_asset, "producing_run_id": producing_run, "subject_id": subject, "supply_id": supply, "name": name, "captured_at": captured_at, "entry": entry, "checksum": checksum, "parts": parts, "used_calibration_ids": used_calibration_ids, "retain_until": retain_until, "available_from": available_from},
+            {"locator": locator, "producing_asset_id": producing_asset, "team_id": team, "visit_id": visit, "producing_run_id": producing_run, "subject_id": subject, "supply_id": supply, "name": name, "captured_at": captured_at, "entry": entry, "checksum": checksum, "parts": parts, "used_calibration_ids": used_calibration_ids, "retain_until": retain_until, "available_from": available_from},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -7638,6 +7953,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Registered', 'Archived', 'Discarded']] | None = None,
         intent: Literal['Trial', 'Production', 'Retracted'] | None = None,
         producing_run: str | None = None,
@@ -7660,6 +7977,8 @@ class AsyncDatasetVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             intent: How far a dataset is trusted, apart from its status.
             used_calibration: Datasets made with this calibration revision.
             derived_from: Datasets computed from this dataset.
@@ -7667,7 +7986,7 @@ class AsyncDatasetVerbs(AsyncVerbs):
         return self._calls.pages(
             "list_datasets",
             answers.ListDatasetsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "intent": intent, "producing_run_id": producing_run, "subject_id": subject, "used_calibration_id": used_calibration, "derived_from": derived_from, "checksum_value": checksum_value, "media_type": media_type, "external_id": external_id},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "intent": intent, "producing_run_id": producing_run, "subject_id": subject, "used_calibration_id": used_calibration, "derived_from": derived_from, "checksum_value": checksum_value, "media_type": media_type, "external_id": external_id},
         )
 
     def parts(
@@ -8088,6 +8407,8 @@ class AsyncDistributionVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         dataset: str | None = None,
         supply: str | None = None,
         status: Sequence[Literal['Registered', 'Verified', 'Stale', 'Discarded', 'Removed', 'Overwritten']] | None = None,
@@ -8107,13 +8428,15 @@ class AsyncDistributionVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             unreachable: Copies whose last check could not read them, or not.
             verified_before: Copies whose last good check is older.
         """
         return self._calls.pages(
             "list_distributions",
             answers.ListDistributionsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "dataset_id": dataset, "supply_id": supply, "status": status, "access_protocol": access_protocol, "unreachable": unreachable, "verified_before": verified_before},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "dataset_id": dataset, "supply_id": supply, "status": status, "access_protocol": access_protocol, "unreachable": unreachable, "verified_before": verified_before},
         )
 
     def checks(
@@ -8228,6 +8551,8 @@ class AsyncAcquisitionVerbs(AsyncVerbs):
         created_after: str | datetime | None = None,
         created_before: str | datetime | None = None,
         count: bool | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         dataset: str | None = None,
         producing_asset: str | None = None,
         producing_run: str | None = None,
@@ -8245,11 +8570,13 @@ class AsyncAcquisitionVerbs(AsyncVerbs):
             created_after: Only objects created at this time or later.
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
         """
         return self._calls.pages(
             "list_acquisitions",
             answers.ListAcquisitionsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "dataset_id": dataset, "producing_asset_id": producing_asset, "producing_run_id": producing_run, "captured_from": captured_from, "captured_to": captured_to},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "team_id": team, "visit_id": visit, "dataset_id": dataset, "producing_asset_id": producing_asset, "producing_run_id": producing_run, "captured_from": captured_from, "captured_to": captured_to},
         )
 
 class AsyncAttestationVerbs(AsyncVerbs):
@@ -8346,6 +8673,8 @@ class AsyncAttestationVerbs(AsyncVerbs):
         created_after: str | datetime | None = None,
         created_before: str | datetime | None = None,
         count: bool | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         dataset: str | None = None,
         distribution: str | None = None,
         kind: Literal['ChecksumVerified', 'TransferVerified', 'FormatValidated'] | None = None,
@@ -8363,13 +8692,15 @@ class AsyncAttestationVerbs(AsyncVerbs):
             created_after: Only objects created at this time or later.
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             verified_by: Who read the bytes: our checker, a client next to them, or the
                 service that carried them.
         """
         return self._calls.pages(
             "list_attestations",
             answers.ListAttestationsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "dataset_id": dataset, "distribution_id": distribution, "kind": kind, "verified_by": verified_by, "outcome": outcome},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "team_id": team, "visit_id": visit, "dataset_id": dataset, "distribution_id": distribution, "kind": kind, "verified_by": verified_by, "outcome": outcome},
         )
 
 class AsyncEditionVerbs(AsyncVerbs):
@@ -8382,6 +8713,8 @@ class AsyncEditionVerbs(AsyncVerbs):
         kind: Literal['ROCrate', 'DataCite'],
         dataset_ids: Sequence[str],
         creator_ids: Sequence[str],
+        team: str | None = None,
+        visit: str | None = None,
         description: str | None = None,
         contributors: Any = None,
         publisher_facility_code: str | None = None,
@@ -8398,6 +8731,8 @@ class AsyncEditionVerbs(AsyncVerbs):
             title: The title under which the edition is cited.
             kind: Form of the manifest: an RO-Crate, or metadata of DataCite.
             creator_ids: The people who are cited, in this order.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             description: What the edition contains, as an abstract.
             contributors: Further people, each with a role, in this order.
             publisher_facility_code: The facility that publishes; it is required at the
@@ -8414,7 +8749,7 @@ class AsyncEditionVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_edition",
             answers.RegisterEditionAnswer,
-            {"title": title, "kind": kind, "dataset_ids": dataset_ids, "creator_ids": creator_ids, "description": description, "contributors": contributors, "publisher_facility_code": publisher_facility_code, "publication_year": publication_year, "license": license, "available_from": available_from},
+            {"title": title, "kind": kind, "dataset_ids": dataset_ids, "creator_ids": creator_ids, "team_id": team, "visit_id": visit, "description": description, "contributors": contributors, "publisher_facility_code": publisher_facility_code, "publication_year": publication_year, "license": license, "available_from": available_from},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -8713,6 +9048,8 @@ class AsyncEditionVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Registered', 'Sealed', 'Published', 'Withdrawn']] | None = None,
         kind: Literal['ROCrate', 'DataCite'] | None = None,
         dataset: str | None = None,
@@ -8731,13 +9068,15 @@ class AsyncEditionVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             kind: The form of the manifest.
             dataset: Editions that contain this dataset.
         """
         return self._calls.pages(
             "list_editions",
             answers.ListEditionsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "kind": kind, "dataset_id": dataset, "publisher_facility_code": publisher_facility_code, "external_id": external_id},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "kind": kind, "dataset_id": dataset, "publisher_facility_code": publisher_facility_code, "external_id": external_id},
         )
 
     async def manifest(
@@ -8987,6 +9326,8 @@ class AsyncCampaignVerbs(AsyncVerbs):
         name: str,
         intent: Literal['Series', 'Sweep', 'Coordination', 'Block'],
         lead_actor: str,
+        team: str | None = None,
+        visit: str | None = None,
         subject: str | None = None,
         description: str | None = None,
         tags: Sequence[str] | None = None,
@@ -9000,6 +9341,8 @@ class AsyncCampaignVerbs(AsyncVerbs):
         Args:
             intent: Series repeats over time, Sweep varies parameters, Coordination joins
                 techniques or subjects, Block is a period of allotted time.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             subject: Main subject of the campaign; its runs may have other subjects.
             tags: At most 20 tags.
             external_refs: References to the campaign in other systems, by scheme, for
@@ -9011,7 +9354,7 @@ class AsyncCampaignVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_campaign",
             answers.RegisterCampaignAnswer,
-            {"name": name, "intent": intent, "lead_actor_id": lead_actor, "subject_id": subject, "description": description, "tags": tags, "external_refs": external_refs},
+            {"name": name, "intent": intent, "lead_actor_id": lead_actor, "team_id": team, "visit_id": visit, "subject_id": subject, "description": description, "tags": tags, "external_refs": external_refs},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -9272,6 +9615,8 @@ class AsyncCampaignVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Planned', 'Active', 'Held', 'Closed', 'Abandoned']] | None = None,
         intent: Literal['Series', 'Sweep', 'Coordination', 'Block'] | None = None,
         lead_actor: str | None = None,
@@ -9290,11 +9635,13 @@ class AsyncCampaignVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
         """
         return self._calls.pages(
             "list_campaigns",
             answers.ListCampaignsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "intent": intent, "lead_actor_id": lead_actor, "subject_id": subject, "tag": tag},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "intent": intent, "lead_actor_id": lead_actor, "subject_id": subject, "tag": tag},
         )
 
 class AsyncClearanceVerbs(AsyncVerbs):
@@ -9307,6 +9654,8 @@ class AsyncClearanceVerbs(AsyncVerbs):
         bindings: Any,
         kind: str,
         facility_code: str,
+        team: str | None = None,
+        visit: str | None = None,
         hazards: Any = None,
         risk_band: Literal['Green', 'Yellow', 'Red'] | None = None,
         valid_from: str | datetime | None = None,
@@ -9322,6 +9671,8 @@ class AsyncClearanceVerbs(AsyncVerbs):
             bindings: What the clearance covers; it cannot be changed later.
             kind: The type of form, for example experiment_safety or radiation.
             facility_code: The facility that issues the form.
+            team: Its team (default: of what it is about, else of the visit in control).
+            visit: Its visit (default: the one in control, else of what it is about).
             valid_from: The start of validity (default: no start).
             valid_until: The end of validity (default: no end).
             dry_run: Check the command and write nothing.
@@ -9331,7 +9682,7 @@ class AsyncClearanceVerbs(AsyncVerbs):
         return await self._calls.command(
             "register_clearance",
             answers.RegisterClearanceAnswer,
-            {"title": title, "bindings": bindings, "kind": kind, "facility_code": facility_code, "hazards": hazards, "risk_band": risk_band, "valid_from": valid_from, "valid_until": valid_until},
+            {"title": title, "bindings": bindings, "kind": kind, "facility_code": facility_code, "team_id": team, "visit_id": visit, "hazards": hazards, "risk_band": risk_band, "valid_from": valid_from, "valid_until": valid_until},
             dry_run=dry_run,
             note=note,
             idempotency_key=idempotency_key,
@@ -9633,6 +9984,8 @@ class AsyncClearanceVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Defined', 'Submitted', 'UnderReview', 'Approved', 'Active', 'Rejected', 'Expired', 'Superseded']] | None = None,
         kind: str | None = None,
         facility_code: str | None = None,
@@ -9657,6 +10010,8 @@ class AsyncClearanceVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             parent_id: Amendments of this clearance.
             binding_id: Clearances with a binding to one of these ids.
             covering_asset: Clearances with a binding to this asset or to one of its
@@ -9667,7 +10022,7 @@ class AsyncClearanceVerbs(AsyncVerbs):
         return self._calls.pages(
             "list_clearances",
             answers.ListClearancesAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "kind": kind, "facility_code": facility_code, "risk_band": risk_band, "parent_id": parent_id, "binding_kind": binding_kind, "binding_id": binding_id, "covering_asset_id": covering_asset, "in_force": in_force, "valid_until_before": valid_until_before, "valid_until_from": valid_until_from},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "kind": kind, "facility_code": facility_code, "risk_band": risk_band, "parent_id": parent_id, "binding_kind": binding_kind, "binding_id": binding_id, "covering_asset_id": covering_asset, "in_force": in_force, "valid_until_before": valid_until_before, "valid_until_from": valid_until_from},
         )
 
 class AsyncCautionVerbs(AsyncVerbs):
@@ -10745,6 +11100,8 @@ class AsyncProposalVerbs(AsyncVerbs):
         created_before: str | datetime | None = None,
         count: bool | None = None,
         name: str | None = None,
+        team: str | None = None,
+        visit: str | None = None,
         status: Sequence[Literal['Open', 'Approved', 'Rejected', 'Withdrawn']] | None = None,
         open: bool | None = None,
         command_name: str | None = None,
@@ -10764,6 +11121,8 @@ class AsyncProposalVerbs(AsyncVerbs):
             created_before: Only objects created before this time.
             count: Answer the `total` number of objects as well, up to 10,000.
             name: Only objects of this name; case and accents do not count.
+            team: Only objects of this team.
+            visit: Only objects of this visit.
             open: Only proposals that can still be approved (true) or that cannot (false).
             target_id: Only proposals that would change this object.
             decision: Only proposals that follow this decision.
@@ -10771,7 +11130,7 @@ class AsyncProposalVerbs(AsyncVerbs):
         return self._calls.pages(
             "list_proposals",
             answers.ListProposalsAnswer,
-            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "status": status, "open": open, "command_name": command_name, "proposed_by": proposed_by, "target_id": target_id, "decision_id": decision},
+            {"names": names, "min_token": min_token, "cursor": cursor, "limit": limit, "order": order, "owner_id": owner_id, "created_after": created_after, "created_before": created_before, "count": count, "name": name, "team_id": team, "visit_id": visit, "status": status, "open": open, "command_name": command_name, "proposed_by": proposed_by, "target_id": target_id, "decision_id": decision},
         )
 
 class AsyncEvents(AsyncVerbs):
@@ -10857,6 +11216,7 @@ class AsyncNouns:
     conduits: AsyncConduitVerbs
     surfaces: AsyncSurfaceVerbs
     policies: AsyncPolicyVerbs
+    teams: AsyncTeamVerbs
     visits: AsyncVisitVerbs
     facilities: AsyncFacilityVerbs
     credentials: AsyncCredentialVerbs
@@ -10899,6 +11259,7 @@ class AsyncNouns:
         self.conduits = AsyncConduitVerbs(calls)
         self.surfaces = AsyncSurfaceVerbs(calls)
         self.policies = AsyncPolicyVerbs(calls)
+        self.teams = AsyncTeamVerbs(calls)
         self.visits = AsyncVisitVerbs(calls)
         self.facilities = AsyncFacilityVerbs(calls)
         self.credentials = AsyncCredentialVerbs(calls)

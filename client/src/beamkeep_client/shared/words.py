@@ -150,6 +150,7 @@ NOUNS: Mapping[str, str] = {
     "subscription": "An address to which events are sent, such as a chat room.",
     "supply": "A resource that work needs, such as beam, vacuum or gas, and its status.",
     "surface": "A place at which calls arrive, such as the console of a beamline.",
+    "team": "The people behind one accepted proposal, who see what is measured for them.",
     "visit": "The stay of a user group, and its control of a surface.",
     "zone": "A part of the network with one level of trust.",
 }

@@ -1,13 +1,14 @@
 """The directory in memory: the entries follow from the events whenever they are asked for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 from uuid import UUID
 
+from beamkeep.contexts.seams.belonging import OBJECT_TEAMS
 from beamkeep.feed.directory.entries import OWN_SITE, Entry, entry_of, facility_code_of
-from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match, PublishedObject
 from beamkeep.feed.lists.rows import RowFold
-from beamkeep.kernel import View
+from beamkeep.kernel import Sight, View
 from beamkeep.runtime.codec import Codec
 
 from .store import MemoryStore
@@ -27,14 +28,38 @@ class MemoryDirectory:
         self._folds = {view.aggregate.name: RowFold(view, codec) for view in views}
 
     async def find(
-        self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
+        self, match: Match, text: str, kinds: frozenset[str], sight: Sight | None = None
     ) -> Candidates:
-        """Return the entries of these kinds that a folded text finds so, of one owner or of all."""
+        """Return the entries of these kinds that a folded text finds so, in sight or of all."""
         shown = (entry for entry in self._entries() if entry.kind in kinds)
-        own = (entry for entry in shown if owner_id in {None, entry.owner_id})
-        found = [entry for entry in own if match.finds(entry, text)]
+        seen = (
+            entry
+            for entry in shown
+            if sight is None or self._store.is_in_sight((entry.kind, entry.id), sight)
+        )
+        found = [entry for entry in seen if match.finds(entry, text)]
         found.sort(key=lambda entry: (entry.folded, entry.id))
         return Candidates(found[:MOST_CANDIDATES])
+
+    async def of_teams(self, ids: Sequence[UUID], principal_id: UUID) -> Set[UUID]:
+        """Return the objects that belong to teams of which a principal is a member now."""
+        sight = Sight(principal_id, teams=True)
+        return {id for id in ids if self._store.is_of_team(id, sight)}
+
+    async def published(self, ids: Sequence[UUID]) -> Mapping[UUID, PublishedObject]:
+        """Return what events say of the objects with these ids."""
+        entries = {entry.id: entry for entry in await self.entries(ids)}
+        teams = {row.object_id: row for row in await self._store.rows(OBJECT_TEAMS, {})}
+        return {
+            id: PublishedObject(
+                kind=entries[id].kind if id in entries else None,
+                name=entries[id].name if id in entries else None,
+                facility_code=entries[id].facility_code if id in entries else None,
+                team_id=teams[id].team_id if id in teams else None,
+                visit_id=teams[id].visit_id if id in teams else None,
+            )
+            for id in ids
+        }
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
         """Return the entries of the objects with these ids."""

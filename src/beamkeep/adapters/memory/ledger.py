@@ -8,6 +8,7 @@ import msgspec
 
 from beamkeep.contexts.access.logins import LoginDigest
 from beamkeep.contexts.access.profile import IDENTITIES, digest_of
+from beamkeep.contexts.seams.belonging import OBJECT_TEAMS
 from beamkeep.kernel import (
     CLAIMS,
     Table,
@@ -19,6 +20,9 @@ from beamkeep.runtime.store import (
 )
 
 from .store import MemoryStore, of_stream
+
+SCOPE_COLUMNS = {CLAIMS.name: "scope", OBJECT_TEAMS.name: "stream_type"}
+"""The column of a table by which rows of several aggregates are distinguished."""
 
 
 class MemoryLedger:
@@ -42,7 +46,7 @@ class MemoryLedger:
 
     async def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
         """Return the rows of a table, or those of these scopes, by owner; without one last."""
-        column = "scope" if of is CLAIMS else "relation"
+        column = SCOPE_COLUMNS.get(of.name, "relation")
         found = [row for row in self._rows(of) if not scopes or getattr(row, column) in scopes]
         for row in sorted(found, key=lambda row: str(getattr(row, owner) or "none")):
             # Two declarations may each have some of the columns of one table.

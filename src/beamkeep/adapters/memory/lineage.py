@@ -11,6 +11,7 @@ from beamkeep.contexts.seams.lineage import (
     Walk,
     WalkedEdge,
 )
+from beamkeep.kernel import Sight
 
 from .store import MemoryStore
 
@@ -40,7 +41,7 @@ class MemoryLineage:
         return list(found)[: walk.most]
 
     async def uses(
-        self, revision_id: UUID, after: UUID | None, limit: int, owner_id: UUID | None
+        self, revision_id: UUID, after: UUID | None, limit: int, sight: Sight | None
     ) -> Sequence[WalkedEdge]:
         """Return a page of the runs and datasets that use a calibration revision, oldest first."""
         found = [
@@ -48,7 +49,7 @@ class MemoryLineage:
             for edge in sorted(await self._edges(), key=lambda edge: edge.from_id)
             if edge.to_id == revision_id and edge.relation in USES
             if after is None or edge.from_id > after
-            if owner_id is None or self._owner_of(edge) == owner_id
+            if sight is None or self._is_seen(edge, sight)
         ]
         return found[:limit]
 
@@ -56,6 +57,5 @@ class MemoryLineage:
         rows = await self._store.rows(EDGES, {})
         return sorted(rows, key=lambda edge: (edge.to_id, edge.from_id, edge.relation))
 
-    def _owner_of(self, edge: ProvenanceEdge) -> UUID:
-        stream = ENDS[edge.relation][0].value, edge.from_id
-        return self._store.streams[stream][0].principal_id
+    def _is_seen(self, edge: ProvenanceEdge, sight: Sight) -> bool:
+        return self._store.is_in_sight((ENDS[edge.relation][0].value, edge.from_id), sight)

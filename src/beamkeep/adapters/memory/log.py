@@ -70,7 +70,6 @@ class MemoryEventLog:
         ]
 
     def _fits(self, envelope: Envelope, query: LogQuery) -> bool:
-        owner_id = query.owner_id
         stream = envelope.stream_type, envelope.stream_id
         owners = {self._store.streams[stream][0].principal_id}
         if envelope.stream_type in query.self_owned:
@@ -79,7 +78,11 @@ class MemoryEventLog:
             (query.types is None or envelope.event_type in query.types)
             and (query.stream_types is None or envelope.stream_type in query.stream_types)
             and query.command_name in {None, envelope.command_name}
-            and (owner_id is None or owner_id in owners)
+            and (
+                query.sight is None
+                or query.sight.principal_id in owners
+                or self._store.is_of_team(envelope.stream_id, query.sight)
+            )
         )
 
 

@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from beamkeep.adapters.call_memory import CallMemory
 from beamkeep.adapters.stream_queues import StreamQueues
+from beamkeep.contexts.seams.belonging import OBJECT_TEAMS, TEAM_MEMBERS
 from beamkeep.feed.lists.rows import RowFold
 from beamkeep.feed.tail import TailEvent
 from beamkeep.kernel import (
@@ -25,10 +26,12 @@ from beamkeep.kernel import (
     Grant,
     Insert,
     Lock,
+    ObjectScope,
     Record,
     Replace,
     Rows,
     SideWrite,
+    Sight,
     Standing,
     Table,
     Upsert,
@@ -183,15 +186,22 @@ class MemoryStore:
             stored_answer = self.answers.get(key)
         if not grants or not standing or standing.bar:
             return CallContext(standing, tuple(grants))
+        controlling = None
+        if opening.creates:
+            control = self._table("surface_control").get((opening.surface_id,))
+            controlling = (control.visit_id,) if control else ()
         stream = opening.stream
         if stream is None or stream not in self.streams:
-            return CallContext(standing, tuple(grants), stored_answer)
+            known = standing, tuple(grants), stored_answer
+            return CallContext(*known, controlling=controlling)
         owner_id, loaded = self.streams[stream][0].principal_id, self._loaded(stream, opening.fold)
         return CallContext(
             standing=standing,
             grants=tuple(grants),
             stored_answer=stored_answer,
             owner_id=owner_id,
+            is_member=any(grant.object_scope is ObjectScope.TEAM for grant in grants)
+            and self.is_of_team(stream[1], Sight(standing.principal_id, teams=True)),
             loaded=loaded,
         )
 
@@ -214,6 +224,23 @@ class MemoryStore:
     async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
         """Return the principal that wrote the first event of each of these streams."""
         return {s: self.streams[s][0].principal_id for s in streams if s in self.streams}
+
+    async def reached(self, streams: Sequence[Stream], sight: Sight) -> Mapping[Stream, bool]:
+        """Return of each of these streams that exist whether it is in sight."""
+        return {s: self.is_in_sight(s, sight) for s in streams if s in self.streams}
+
+    def is_in_sight(self, stream: Stream, sight: Sight) -> bool:
+        """Return whether a stream belongs to the principal, or to one of its teams."""
+        is_own = self.streams[stream][0].principal_id == sight.principal_id
+        return is_own or self.is_of_team(stream[1], sight)
+
+    def is_of_team(self, object_id: UUID, sight: Sight) -> bool:
+        """Return whether an object belongs to a team of which the principal is a member now."""
+        of = self._table(OBJECT_TEAMS.name).get((object_id,))
+        if not sight.teams or of is None:
+            return False
+        member = self._table(TEAM_MEMBERS.name).get((of.team_id, sight.principal_id))
+        return member is not None and member.counts(self.clock())
 
     async def append(self, append: Append) -> Position:
         """Write an append completely, or raise an error if something that it rests on has moved."""
@@ -339,16 +366,16 @@ class MemoryStore:
         types: Sequence[str],
         since: datetime,
         until: datetime,
-        owner_id: UUID | None,
+        sight: Sight | None,
         limit: int,
     ) -> Sequence[tuple[str, StoredEvent]]:
         """Return events of these types between two times, oldest first, with aggregate names."""
         found = [
             each
-            for stored in self.streams.values()
+            for stream, stored in self.streams.items()
+            if sight is None or self.is_in_sight(stream, sight)
             for each in stored
             if each.event_type in types and since <= each.occurred_at < until
-            if owner_id in {None, stored[0].principal_id}
         ]
         found.sort(key=lambda each: (each.occurred_at, each.position))
         return [(each.stream_type, each.recorded) for each in found[:limit]]
@@ -448,10 +475,10 @@ class MemoryStore:
         self,
         view: View[Any],
         list_filter: ListFilter,
-        owner_id: UUID | None,
+        sight: Sight | None,
         page: ListPage,
     ) -> Sequence[ListRow]:
-        """Return rows in the order of their ids; only those of the owner if one is given."""
+        """Return rows in the order of their ids; only those in sight if one is given."""
         ahead = lt if page.newest_first else gt
         fold, standing = RowFold(view, self._codec), self._along(view.tree, list_filter.along)
         found: list[ListRow] = []
@@ -461,10 +488,11 @@ class MemoryStore:
             if standing is not None and id not in standing:
                 continue
             row = fold.after(None, [e.recorded for e in stored], stored[0].principal_id)
-            owners = {row.owner_id, id} if view.aggregate.self_owned else {row.owner_id}
+            is_self = sight and view.aggregate.self_owned and id == sight.principal_id
+            is_seen = sight is None or is_self or self.is_in_sight((name, id), sight)
             shown = fold.dump(row)
             is_shown = fits(list_filter, view.facets_of(row.state), msgspec.json.decode(shown))
-            if is_shown and owner_id in {None, *owners}:
+            if is_shown and is_seen:
                 found.append(ListRow(id, shown, row.version))
         return found[: page.limit]
 

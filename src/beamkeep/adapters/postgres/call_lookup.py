@@ -17,6 +17,7 @@ from beamkeep.runtime.store import (
     StoredEvent,
 )
 
+from .sights import CURRENT
 from .statements import Statement
 
 # A caller without permission causes no access to the answer, the snapshot or the stream, so the
@@ -73,6 +74,16 @@ UNION ALL
                         AND k.stream_id = :stream_id::uuid), 0)
       FROM who w WHERE {PERMITTED})
   ORDER BY e.version LIMIT :limit)
+UNION ALL
+SELECT 5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM bk.object_team o JOIN bk.team_member m ON m.team_id = o.team_id
+ WHERE o.object_id = (SELECT :stream_id::uuid FROM who w
+                       WHERE {PERMITTED} AND array_to_string(w.grants, ',') LIKE '% Team %')
+   AND m.principal_id = (SELECT w.principal_id FROM who w) AND {CURRENT}
+UNION ALL
+SELECT 6, c.visit_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM bk.surface_control c
+ WHERE c.surface_id = (SELECT :surface_id::uuid WHERE :creates::boolean)
 """)  # noqa: S608
 
 
@@ -80,7 +91,8 @@ def call_context(
     lookup: CallLookup, rows: Iterable[Sequence[Any]], memory: Memory | None
 ) -> CallContext:
     """Return what the statement found, from its rows."""
-    standing, stored_answer, owner_id, snapshot = None, None, None, None
+    standing, stored_answer, owner_id, snapshot, is_member = None, None, None, None, False
+    controlling = () if lookup.creates else None
     grants: tuple[Grant, ...] = ()
     events: list[StoredEvent] = []
     for part, id, a, b, n, m, granted, digest, agent in rows:
@@ -98,13 +110,19 @@ def call_context(
                 version=n,
                 position=Position(*map(int, b.split("-"))) if b else None,
             )
-        else:
+        elif part == 3:
             snapshot, owner_id = Snapshot(n, a.encode()), id
+        elif part == 5:
+            is_member = True
+        else:
+            controlling = (id,)
     return CallContext(
         standing=standing,
         grants=grants,
         stored_answer=stored_answer,
         owner_id=owner_id,
+        is_member=is_member,
+        controlling=controlling,
         loaded=LoadedStream(events or (), snapshot),
         memory=memory,
     )

@@ -1,7 +1,7 @@
 """The directory on PostgreSQL: the statements that find its rows and that write them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import batched
 from typing import Any
 from uuid import UUID
@@ -9,10 +9,12 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.feed.directory.entries import Entry, tail_of
-from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.feed.directory.seam import MOST_CANDIDATES, Candidates, Match, PublishedObject
+from beamkeep.kernel import Sight
 from beamkeep.runtime.store import StoreUnavailableError
 
 from .connections import Connections
+from .sights import CURRENT, of_teams
 from .statements import Statement
 
 SEARCHING = {
@@ -26,10 +28,13 @@ BATCH_SIZE = 500
 COLUMNS = "id, version, owner_id, kind, status, name, folded, words, facility_code"
 # Where a text is common, the index of kinds would look cheap to the planner, and is not.
 ANY_KIND = "kind || '' = ANY(:kinds::text[])"
-OWN = " AND owner_id = :owner_id::uuid"
-FIND = {
-    (match, owned): Statement(
-        f"SELECT {COLUMNS} FROM bk.directory WHERE {condition}{OWN if owned else ''}{order}"  # noqa: S608
+OWN = " AND owner_id = :principal_id::uuid"
+OF_TEAM = f" AND (owner_id = :principal_id::uuid OR {of_teams('directory.id')})"
+SIGHTS: dict[bool | None, str] = {None: "", False: OWN, True: OF_TEAM}
+"""The conditions of everybody's entries, the own ones, and those of teams as well."""
+FIND: dict[tuple[Match, bool | None], Statement] = {
+    (match, teams): Statement(
+        f"SELECT {COLUMNS} FROM bk.directory WHERE {condition}{seen}{order}"  # noqa: S608
         f" LIMIT {MOST_CANDIDATES}"
     )
     for match, (condition, order) in {
@@ -41,30 +46,55 @@ FIND = {
         ),
         Match.PART: (f"words LIKE :pattern AND {ANY_KIND}", ""),
     }.items()
-    for owned in (False, True)
+    for teams, seen in SIGHTS.items()
 }
 MOST_READ = 10_000
 """How many entries are read where no index finds those that a text is in."""
+# The own entries, and those of the teams. OFFSET 0 keeps the planner from beginning with the
+# objects of all teams.
+READ_BY_TEAMS = f"""(
+  (SELECT * FROM bk.directory WHERE owner_id = :principal_id::uuid LIMIT {MOST_READ})
+  UNION ALL
+  (SELECT d.*
+     FROM (SELECT m.team_id FROM bk.team_member m
+            WHERE m.principal_id = :principal_id::uuid AND {CURRENT} OFFSET 0) AS m
+    CROSS JOIN LATERAL (
+      SELECT o.object_id FROM bk.object_team o WHERE o.team_id = m.team_id OFFSET 0) AS o
+    CROSS JOIN LATERAL (
+      SELECT * FROM bk.directory
+       WHERE id = o.object_id AND owner_id <> :principal_id::uuid OFFSET 0) AS d
+    LIMIT {MOST_READ}))"""  # noqa: S608
 IN_RANGE = "folded >= :text AND folded < :end"
-BOUNDED = {
+ENTRIES, OWN_NEWEST = "bk.directory", "owner_id = :principal_id::uuid ORDER BY id DESC"
+BOUNDED: dict[tuple[Match, bool | None], Statement] = {
     how: Statement(f"""
 WITH read AS MATERIALIZED (
-  SELECT {COLUMNS} FROM bk.directory WHERE {which} LIMIT {MOST_READ})
+  SELECT {COLUMNS} FROM {entries} AS directory WHERE {which} LIMIT {MOST_READ})
 SELECT counted.entries = {MOST_READ}, found.*
   FROM (SELECT count(*) AS entries FROM read) AS counted
   LEFT JOIN (SELECT {COLUMNS} FROM read WHERE {condition} AND kind = ANY(:kinds::text[])
               LIMIT {MOST_CANDIDATES}) AS found ON true
 """)  # noqa: S608
-    for how, (which, condition) in {
-        (Match.PREFIX, False): (f"{IN_RANGE} ORDER BY folded, id", "true"),
-        (Match.PREFIX, True): ("owner_id = :owner_id::uuid ORDER BY id DESC", IN_RANGE),
-        (Match.PART, False): ("true ORDER BY folded, id", "words LIKE :pattern"),
-        (Match.PART, True): ("owner_id = :owner_id::uuid ORDER BY id DESC", "words LIKE :pattern"),
+    for how, (entries, which, condition) in {
+        (Match.PREFIX, None): (ENTRIES, f"{IN_RANGE} ORDER BY folded, id", "true"),
+        (Match.PREFIX, False): (ENTRIES, OWN_NEWEST, IN_RANGE),
+        (Match.PREFIX, True): (READ_BY_TEAMS, "true", IN_RANGE),
+        (Match.PART, None): (ENTRIES, "true ORDER BY folded, id", "words LIKE :pattern"),
+        (Match.PART, False): (ENTRIES, OWN_NEWEST, "words LIKE :pattern"),
+        (Match.PART, True): (READ_BY_TEAMS, "true", "words LIKE :pattern"),
     }.items()
 }
 """Statements that read a bounded part; their first column tells whether there is more."""
 TRIGRAM = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
 """What the index of parts needs: PostgreSQL makes trigrams of letters and digits only."""
+OF_TEAMS = Statement(f"""
+SELECT i.id FROM unnest(:ids::uuid[]) AS i (id) WHERE {of_teams("i.id")}
+""")  # noqa: S608
+PUBLISHED = """
+SELECT i.id, d.kind, d.name, d.facility_code, o.team_id, o.visit_id
+  FROM unnest($1::uuid[]) AS i (id)
+  LEFT JOIN bk.directory d ON d.id = i.id LEFT JOIN bk.object_team o ON o.object_id = i.id
+"""
 BY_ID = f"SELECT {COLUMNS} FROM bk.directory WHERE id = ANY($1::uuid[])"  # noqa: S608
 
 # Only what the generation that is read has: others write rows that nobody reads yet. A bookmark of
@@ -128,18 +158,18 @@ class PostgresDirectory:
         self._connections = connections
 
     async def find(
-        self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
+        self, match: Match, text: str, kinds: frozenset[str], sight: Sight | None = None
     ) -> Candidates:
-        """Return the entries of these kinds that a folded text finds so, of one owner or of all."""
+        """Return the entries of these kinds that a folded text finds so, in sight or of all."""
         sought = tail_of(text) if match is Match.TAIL else text
         values = {
             "text": sought,
             "end": f"{sought}\U0010ffff",
             "pattern": f"%{_escaped(text)}%",
             "kinds": sorted(kinds),
-            "owner_id": owner_id,
+            "principal_id": sight and sight.principal_id,
         }
-        how, rows = (match, owner_id is not None), None
+        how, rows = (match, sight and sight.teams), None
         if match is not Match.PART or TRIGRAM.search(text):
             rows = await self._in_time(FIND[how].bind(values))
         if rows is not None:
@@ -160,6 +190,16 @@ class PostgresDirectory:
             if isinstance(error.__context__, asyncpg.QueryCanceledError):
                 return None
             raise
+
+    async def of_teams(self, ids: Sequence[UUID], principal_id: UUID) -> Set[UUID]:
+        """Return the objects that belong to teams of which a principal is a member now."""
+        values = {"ids": list(ids), "principal_id": principal_id}
+        return {row[0] for row in await self._connections.read(*OF_TEAMS.bind(values))}
+
+    async def published(self, ids: Sequence[UUID]) -> Mapping[UUID, PublishedObject]:
+        """Return what events say of the objects with these ids."""
+        rows = await self._connections.read(PUBLISHED, list(ids))
+        return {row[0]: PublishedObject(*row[1:]) for row in rows}
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
         """Return the entries of the objects with these ids."""

@@ -14,6 +14,7 @@ from beamkeep.kernel import replace
 from beamkeep.runtime.store import Envelope, Position
 
 from .connections import Connections
+from .sights import of_teams
 from .statements import Statement
 from .tail import WATERMARK
 
@@ -64,11 +65,12 @@ WALKED = {
     "command_name": "e.command_name = :command_name",
     "facility_code": """(
       SELECT d.facility_code FROM bk.directory d WHERE d.id = e.stream_id) = :facility_code""",
-    "owner_id": """((
+    "owner_id": f"""((
       SELECT o.principal_id FROM bk.events o
        WHERE o.stream_type = e.stream_type AND o.stream_id = e.stream_id AND o.version = 1
        LIMIT 1) = :owner_id
-      OR e.stream_id = :owner_id AND e.stream_type = ANY(:self_owned::text[]))""",
+      OR e.stream_id = :owner_id AND e.stream_type = ANY(:self_owned::text[])
+      OR :teams::boolean AND {of_teams("e.stream_id", ":owner_id")})""",  # noqa: S608
 }
 
 EVENT_ID = """
@@ -136,7 +138,8 @@ class PostgresEventLog:
             "stream_types": _listed(query.stream_types),
             "command_name": query.command_name,
             "facility_code": query.facility_code,
-            "owner_id": query.owner_id,
+            "owner_id": query.sight and query.sight.principal_id,
+            "teams": query.sight is not None and query.sight.teams,
             "self_owned": _listed(query.self_owned),
             "look_at": query.most,
             "limit": query.limit,

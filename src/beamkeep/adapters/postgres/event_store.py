@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from beamkeep.adapters.call_memory import CallMemory
 from beamkeep.adapters.stream_queues import StreamQueues
-from beamkeep.kernel import Denial, Insert, Table
+from beamkeep.kernel import Denial, Insert, Sight, Table
 from beamkeep.runtime.answers import AnswerEvidence
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import (
@@ -36,6 +36,7 @@ from .append_writer import AppendWriter
 from .call_lookup import OPEN, call_context
 from .connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS, Connections
 from .evidence import EvidenceWriter
+from .sights import of_teams, sight_values
 from .snapshots import DROP_SNAPSHOTS, KEEP_SNAPSHOTS, OUTDATED_SNAPSHOTS, snapshot_values
 from .statements import Statement
 from .tables import insert_if_absent, read_ancestors, read_last, read_page, read_rows, row_values
@@ -89,6 +90,17 @@ SELECT s.stream_type, s.stream_id, e.principal_id
     LIMIT 1) AS e
 """
 
+# Which of several streams there are, and which of them are in sight.
+REACHED = Statement(f"""
+SELECT s.stream_type, s.stream_id, e.principal_id = :principal_id::uuid
+       OR :teams::boolean AND {of_teams("s.stream_id")}
+  FROM unnest(:stream_types::text[], :stream_ids::uuid[]) AS s (stream_type, stream_id)
+ CROSS JOIN LATERAL (
+   SELECT principal_id FROM bk.events e
+    WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id AND e.version = 1
+    LIMIT 1) AS e
+""")  # noqa: S608
+
 # The events of one stream with their envelopes; the columns are in the order of `Envelope`.
 HISTORY = Statement("""
 SELECT event_id, stream_type, stream_id, version, transaction_id::text::bigint, position,
@@ -101,19 +113,20 @@ SELECT event_id, stream_type, stream_id, version, transaction_id::text::bigint, 
 
 # The events between two times. The index is on `recorded_at`; the clocks of service and database
 # are assumed to differ by less than three hours.
-HAPPENED = Statement("""
+HAPPENED = Statement(f"""
 SELECT e.stream_type, e.version, e.event_type, e.schema_version, e.payload::text
   FROM bk.events e
  WHERE e.recorded_at >= :since::timestamptz - interval '3 hours'
    AND e.recorded_at < :until::timestamptz + interval '3 hours'
    AND e.occurred_at >= :since AND e.occurred_at < :until
    AND e.event_type = ANY(:event_types::text[])
-   AND (:owner_id::uuid IS NULL OR (
+   AND (:principal_id::uuid IS NULL OR (
      SELECT f.principal_id FROM bk.events f
       WHERE f.stream_type = e.stream_type AND f.stream_id = e.stream_id AND f.version = 1
-      LIMIT 1) = :owner_id)
+      LIMIT 1) = :principal_id
+    OR :teams::boolean AND {of_teams("e.stream_id")})
  ORDER BY e.occurred_at, e.transaction_id, e.position LIMIT :limit
-""")
+""")  # noqa: S608
 
 # The last event of some types before a time, for each stream, found by a backward index scan.
 LATEST = Statement("""
@@ -216,6 +229,7 @@ class PostgresEventStore:
             "fold": opening.fold,
             "limit": READ_AT_ONCE,
             "proposable": opening.proposable,
+            "creates": opening.creates,
         }
         return call_context(opening, await self._connections.read(*OPEN.bind(values)), memory)
 
@@ -255,6 +269,14 @@ class PostgresEventStore:
         rows = await self._connections.read(OWNERS, *columns) if streams else []
         return {(name, id): owner_id for name, id, owner_id in rows}
 
+    async def reached(self, streams: Sequence[Stream], sight: Sight) -> Mapping[Stream, bool]:
+        """Return of each of these streams that exist whether it is in sight."""
+        if not streams:
+            return {}
+        values = {**_stream_columns(streams), **sight_values(sight)}
+        rows = await self._connections.read(*REACHED.bind(values))
+        return {(name, id): is_seen for name, id, is_seen in rows}
+
     async def append(self, append: Append) -> Position:
         """Write an append completely or not at all, and return the position of its last event."""
         try:
@@ -276,7 +298,7 @@ class PostgresEventStore:
         types: Sequence[str],
         since: datetime,
         until: datetime,
-        owner_id: UUID | None,
+        sight: Sight | None,
         limit: int,
     ) -> Sequence[tuple[str, StoredEvent]]:
         """Return events of these types between two times, oldest first, with aggregate names."""
@@ -284,7 +306,7 @@ class PostgresEventStore:
             "event_types": list(types),
             "since": since,
             "until": until,
-            "owner_id": owner_id,
+            **sight_values(sight),
             "limit": limit,
         }
         rows = await self._connections.read(*HAPPENED.bind(values))

@@ -17,7 +17,7 @@ from .row_faults import row_faults
 from .tables import parsed_rows, read_columns
 
 PAGE = 500
-SCOPE_COLUMNS = {"claims": "scope", "provenance_edge": "relation"}
+SCOPE_COLUMNS = {"claims": "scope", "provenance_edge": "relation", "object_team": "stream_type"}
 """The column of a table by which rows of several aggregates are distinguished."""
 
 # The events of all streams of one type, by stream and version.

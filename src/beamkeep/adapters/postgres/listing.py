@@ -10,10 +10,11 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.feed.lists import marks
-from beamkeep.kernel import Period, Record, Table, View
+from beamkeep.kernel import Period, Record, Sight, Table, View
 from beamkeep.runtime.store import ListFilter, ListPage, ListRow, Position, StoreUnavailableError
 
 from .connections import Connections
+from .sights import of_teams
 from .statements import Statement
 
 LISTING = {
@@ -37,9 +38,17 @@ SMALL_SUBTREE = 5000
 BETWEEN = "id > :low::uuid AND id < :high::uuid"
 IS_SMALL = f"(SELECT count(*) FROM below) <= {SMALL_SUBTREE}"  # noqa: S608
 
-# Whether no event up to a position is still to be projected, in any shard of the views.
+# Whether no event up to a position is still to be projected, in any shard of the views, and none of
+# a team, whose members find rows by marks. Until the first members are followed, there is no mark.
 FOLLOWS = """
-SELECT NOT EXISTS (
+SELECT CASE WHEN EXISTS (SELECT 1 FROM bk.bookmarks WHERE projection = 'team_marks')
+       THEN NOT EXISTS (
+  SELECT 1 FROM bk.bookmarks b
+    JOIN bk.events e ON (e.transaction_id, e.position) > (b.tx, b.pos)
+     AND (e.transaction_id, e.position) <= ($2::text::xid8, $3::bigint)
+   WHERE b.projection = 'team_marks' AND e.stream_type = 'Team')
+       ELSE NOT EXISTS (SELECT 1 FROM bk.team_member) END
+   AND NOT EXISTS (
   SELECT 1 FROM bk.projections p
     JOIN bk.bookmarks b ON b.projection = p.name AND b.generation = p.generation
     JOIN bk.events e ON (e.transaction_id, e.position) > (b.tx, b.pos)
@@ -62,7 +71,9 @@ class FilterShape(Record):
     owned: bool = False
     """Whether a filter names the owner."""
     owner: bool = False
-    """Whether the caller sees only own objects."""
+    """Whether the caller does not see everybody's objects."""
+    teams: bool = False
+    """Whether the caller sees those of its teams."""
     self_owned: bool = False
     created: tuple[str, ...] = ()
     """The comparisons with the time of creation."""
@@ -97,10 +108,10 @@ class PostgresLists:
         self,
         view: View[Any],
         list_filter: ListFilter,
-        owner_id: UUID | None,
+        sight: Sight | None,
         page: ListPage,
     ) -> Sequence[ListRow]:
-        """Return rows in the order of their ids; only those of the owner if one is given."""
+        """Return rows in the order of their ids; only those in sight if one is given."""
         shape = FilterShape(
             every=bool(list_filter.every),
             groups=len(list_filter.groups),
@@ -110,7 +121,8 @@ class PostgresLists:
             tree=view.tree,
             along=tuple(list_filter.along),
             owned=list_filter.owner_id is not None,
-            owner=owner_id is not None,
+            owner=sight is not None,
+            teams=sight is not None and sight.teams,
             self_owned=view.aggregate.self_owned,
             created=tuple(how for how, _ in list_filter.created),
             newest_first=page.newest_first,
@@ -128,13 +140,13 @@ class PostgresLists:
             "holds": list_filter.period and list_filter.period[1],
             **list_filter.along,
             "owned_by": list_filter.owner_id,
-            "owner_id": owner_id,
+            "owner_id": sight and sight.principal_id,
             **{f"created_{n}": time for n, (_, time) in enumerate(list_filter.created)},
             "low": low,
             "high": high,
             "limit": page.limit,
         }
-        paths = sorted(marks.ways(view, list_filter, owner_id), key=lambda path: len(path) != 1)
+        paths = sorted(marks.ways(view, list_filter, sight), key=lambda path: len(path) != 1)
         try:
             # Only few rows are above a row: they are found without marks.
             if paths and "above" not in list_filter.along:
@@ -358,8 +370,10 @@ def _conditions(shape: FilterShape) -> tuple[list[str], list[str]]:
     if shape.owned:
         conditions.append("owner_id = :owned_by::uuid")
     if shape.owner:
-        owned = "owner_id = :owner_id::uuid"
-        conditions.append(f"({owned} OR id = :owner_id::uuid)" if shape.self_owned else owned)
+        seen = ["owner_id = :owner_id::uuid"]
+        seen += ["id = :owner_id::uuid"] * shape.self_owned
+        seen += [of_teams("id", ":owner_id::uuid")] * shape.teams
+        conditions.append(f"({' OR '.join(seen)})")
     return ctes, conditions
 
 

@@ -1,15 +1,19 @@
 """Writing lists: tables of rows in `proj`, each read through a database view of its name."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import batched
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 
 from beamkeep.feed.directory.entries import OWN_SITE, Entry
+from beamkeep.feed.lists.marks import read_by
+from beamkeep.feed.tail import Bookmark
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position
 from beamkeep.workers.projector import Follower, Generation, RowChange
@@ -66,6 +70,38 @@ ON CONFLICT (id) DO UPDATE
    SET version = EXCLUDED.version, owner_id = EXCLUDED.owner_id,
        facets = EXCLUDED.facets, row = EXCLUDED.row
  WHERE t.version < EXCLUDED.version
+"""
+
+_key_of = attrgetter("key")
+# The members of some teams, whether or not their membership counts now: marks only find.
+MEMBERS = "SELECT team_id, principal_id FROM bk.team_member WHERE team_id = ANY($1::uuid[])"
+# All who add marks do so in one order, so that two never wait for each other.
+ADD_MARKS = """
+INSERT INTO proj.{table}_mark (mark, id)
+SELECT * FROM unnest($1::bigint[], $2::uuid[]) ORDER BY 1, 2
+    ON CONFLICT DO NOTHING
+"""
+IS_MEMBER = """
+SELECT EXISTS (SELECT FROM bk.team_member WHERE team_id = $1 AND principal_id = $2)
+"""
+# Also the objects whose rows are still to come: their marks are there before the rows.
+MARK_TEAM = """
+INSERT INTO proj.{table}_mark (mark, id)
+SELECT $1, o.object_id FROM bk.object_team o
+ WHERE o.team_id = $2 AND o.stream_type = $3 ORDER BY o.object_id
+    ON CONFLICT DO NOTHING
+"""
+UNMARK_TEAM = """
+DELETE FROM proj.{table}_mark m USING bk.object_team o
+ WHERE m.mark = $1 AND m.id = o.object_id AND o.team_id = $2 AND o.stream_type = $3
+"""
+
+# What two generations are compared by. The marks of readers follow memberships, not the events of
+# the rows: a generation may have those of a member who has left or is still to come.
+ROWS_DIGEST = "SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table} AS t"
+MARKS_DIGEST = """
+SELECT count(*), sum(hashtextextended(m::text, 0)) FROM proj.{table}_mark AS m
+ WHERE EXISTS (SELECT FROM proj.{table} AS t WHERE t.id = m.id AND m.mark = ANY (t.marks))
 """
 
 # The generations of one view, the newest first.
@@ -159,16 +195,47 @@ class PostgresProjections:
             try:
                 async with connection.transaction():
                     await move(connection, bookmarks, reached)
-                    for generation, _ in followers:
+                    for generation in sorted((each for each, _ in followers), key=_key_of):
                         upsert = _upsert(_table(generation.key), _has_marks(generation))
                         changed = changes.get(generation.key, ())
                         for rows in batched(changed, BATCH_SIZE):
                             await connection.execute(*upsert.bind(_columns(rows)))
+                        await _mark_for_members(connection, generation, changed)
                     entries = {
                         key: [each.entry for each in changed if each.entry]
                         for key, changed in changes.items()
                     }
                     await write_entries(connection, entries, self._site)
+            except BookmarkMovedError:
+                return False
+        return True
+
+    async def mark_team(
+        self,
+        views: Sequence[View[Any]],
+        team_id: UUID,
+        principal_id: UUID,
+        bookmark: Bookmark,
+        reached: Position,
+    ) -> bool:
+        """Let lists find the objects of a team for a principal who is a member, else not.
+
+        Move the bookmark; do nothing and return False if another worker has moved it.
+        """
+        kinds = {view.name: view.aggregate.name for view in views}
+        mark = number(read_by(principal_id))
+        async with self._connections.connection() as connection:
+            try:
+                async with connection.transaction():
+                    # The lock of the bookmark is held: no other worker knows of later members.
+                    await move(connection, [bookmark], reached)
+                    is_member = await connection.fetchval(IS_MEMBER, team_id, principal_id)
+                    change = MARK_TEAM if is_member else UNMARK_TEAM
+                    rows = await connection.fetch(ALL_GENERATIONS)
+                    for each in sorted((Generation(*row) for row in rows), key=_key_of):
+                        if (kind := kinds.get(each.name)) and _has_marks(each):
+                            statement = change.format(table=_table(each.key))
+                            await connection.execute(statement, mark, team_id, kind)
             except BookmarkMovedError:
                 return False
         return True
@@ -224,6 +291,21 @@ class PostgresProjections:
     async def lag(self) -> dict[str, float]:
         """Return by how many seconds each list is behind."""
         return {name: seconds or 0.0 for name, seconds in await self._connections.read(LAG)}
+
+
+async def _mark_for_members(
+    connection: asyncpg.Connection, generation: Generation, changed: Sequence[RowChange]
+) -> None:
+    """Let the members of teams find the new rows of their teams."""
+    teams = {row.id: row.new_of_team for row in changed if row.new_of_team}
+    if not teams or not _has_marks(generation):
+        return
+    readers = defaultdict[UUID, list[int]](list)
+    for team_id, principal_id in await connection.fetch(MEMBERS, [*{*teams.values()}]):
+        readers[team_id].append(number(read_by(principal_id)))
+    marks = [(mark, id) for id, team_id in teams.items() for mark in readers[team_id]]
+    statement = ADD_MARKS.format(table=_table(generation.key))
+    await connection.execute(statement, [m for m, _ in marks], [id for _, id in marks])
 
 
 async def _create_generation(
@@ -321,12 +403,9 @@ class RebuiltDifferentlyError(Exception):
 
 async def _require_equal(connection: asyncpg.Connection, before: str, after: str) -> None:
     digests = [
-        await connection.fetchrow(
-            f"SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table}{part} AS t",  # noqa: S608
-            timeout=COMPARE_TIMEOUT,
-        )
+        await connection.fetchrow(compared.format(table=table), timeout=COMPARE_TIMEOUT)
         for table in (before, after)
-        for part in ("", "_mark")
+        for compared in (ROWS_DIGEST, MARKS_DIGEST)
     ]
     if digests[:2] != digests[2:]:
         raise RebuiltDifferentlyError(before, after)

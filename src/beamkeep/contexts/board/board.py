@@ -75,7 +75,7 @@ from beamkeep.kernel import (
     replace,
 )
 
-from .sight import Sight, sight
+from .sight import BoardSight, sight
 
 MOST, MOST_ASSETS, MOST_FOUND, MOST_PLANS = 50, 2_000, 1_000, 3
 
@@ -247,7 +247,7 @@ class BoardReader(Record):
     """What the parts of a board are found by."""
 
     read: Reader
-    sight: Sight
+    sight: BoardSight
     unit: Asset
     assets: Mapping[UUID, Asset]
     """The beamline and everything below it."""
@@ -438,7 +438,7 @@ class BoardReader(Record):
         """Return the readiness of the plan asked for, or of the plans of the runs."""
         scope = self.sight.scopes.get(GetPlanReadiness)
         # Readiness names objects as far as this call may see, which must not be further.
-        if scope is None or (scope is ObjectScope.OWN and not self.read.only):
+        if scope is None or (scope is not ObjectScope.ALL and not self.read.sight):
             return None
         if query.plan_id:
             await self.read.one(plans, query.plan_id, to_show=True)

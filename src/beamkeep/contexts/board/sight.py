@@ -22,7 +22,7 @@ ASKED: Sequence[type[Query]] = (
 )
 
 
-class Sight(Record):
+class BoardSight(Record):
     """What the caller may see, by the question that shows it elsewhere."""
 
     read: Reader
@@ -40,10 +40,16 @@ class Sight(Record):
         return [id for id in wanted if id in visible]
 
 
-async def sight(read: Reader) -> Sight:
+async def sight(read: Reader) -> BoardSight:
     """Return what the caller may see here."""
     names = {snake(question.__name__): question for question in ASKED}
     scopes = await read.scopes(names)
-    # Who sees only own beamlines sees only own objects on their boards.
-    only = ObjectScope.OWN if read.only else None
-    return Sight(read, {names[name]: only or scope for name, scope in scopes.items()})
+    # Who does not see every beamline sees no more of what is on it.
+    of_teams = read.sight and read.sight.teams
+    only = None if read.sight is None else ObjectScope.TEAM if of_teams else ObjectScope.OWN
+    return BoardSight(read, {names[n]: narrowest(only, scope) for n, scope in scopes.items()})
+
+
+def narrowest(bound: ObjectScope | None, scope: ObjectScope) -> ObjectScope:
+    """Return the narrower of two scopes, where one may be unbounded."""
+    return scope if bound is None or bound.covers(scope) else bound

@@ -35,7 +35,7 @@ from beamkeep.contexts.supply.supply import IN_USE, ListSupplies, SupplyStatus, 
 from beamkeep.kernel import Fresh, Record, answers
 
 from .board import MOST_FOUND, is_abnormal
-from .sight import Sight, sight
+from .sight import BoardSight, sight
 
 MOST_BEAMLINES = 100
 
@@ -90,7 +90,7 @@ class StatusReader(Record):
     """What the lines are found by: the same few statements for any number of beamlines."""
 
     read: Reader
-    sight: Sight
+    sight: BoardSight
     units: Mapping[UUID, Asset]
 
     async def runs(self) -> Sequence[tuple[Run, frozenset[UUID]]] | None:

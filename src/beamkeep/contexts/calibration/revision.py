@@ -72,7 +72,7 @@ async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[Calibration
     after = UUID(query.cursor) if query.cursor else None
     # One more than is shown tells whether another page follows.
     lineage, most = present(read.readers.lineage), query.limit + 1
-    edges = await lineage.uses(query.revision_id, after, most, read.only)
+    edges = await lineage.uses(query.revision_id, after, most, read.sight)
     users = {edge.from_id: ENDS[edge.relation][0] for edge in edges}
     used_by_runs = [id for id, kind in users.items() if kind is ProvenanceKind.RUN]
     made_with = [id for id, kind in users.items() if kind is ProvenanceKind.DATASET]

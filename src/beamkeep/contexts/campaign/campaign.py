@@ -11,9 +11,11 @@ from pydantic import Field
 from beamkeep.contexts.access.actor import ActorNotFoundError, actors
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import Run, RunNotFoundError, runs
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
+from beamkeep.contexts.trust.belonging import OF_TEAM, TeamsDifferError, require_one_team
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -27,6 +29,7 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Record,
+    Sources,
     reads,
     replace,
 )
@@ -70,6 +73,8 @@ class CampaignRegistered(CampaignEvent):
     description: FreeText | None
     tags: tuple[FreeText, ...]
     external_refs: dict[str, str]
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class CampaignStarted(CampaignEvent): ...
@@ -192,6 +197,8 @@ class Campaign(Record):
     run_count: int = 0
     status: CampaignStatus = CampaignStatus.PLANNED
     last_status_reason: str | None = None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: CampaignRegistered) -> Campaign:
@@ -213,7 +220,7 @@ def evolve(campaign: Campaign, event: CampaignChanged) -> Campaign:
 type Description = Annotated[str, MinLen(1), MaxLen(2000)]
 
 
-class RegisterCampaign(Command):
+class RegisterCampaign(GivenTeam):
     name: Annotated[Name, Trimmed(InvalidCampaignNameError)]
     intent: CampaignIntent
     """Series repeats over time, Sweep varies parameters, Coordination joins techniques or
@@ -322,6 +329,7 @@ def add_run_to_campaign(
     if given.campaign_id is not None:
         detail = f"The run is in campaign {given.campaign_id}."
         raise RunAlreadyAssignedToCampaignError(detail, campaign_id=given.campaign_id)
+    require_one_team(campaign, given)
     added = CampaignRunAdded(call.now, campaign.id, given.id)
     return [added, run.RunAddedToCampaign(call.now, given.id, campaign.id)]
 
@@ -346,12 +354,20 @@ def _require_open(campaign: Campaign, refusal: type[Cannot]) -> None:
         raise refusal(f"The status is {campaign.status}.")
 
 
-campaigns = Aggregate("Campaign", begin, evolve, absent=CampaignNotFoundError, axes=(STATUS,))
+campaigns = Aggregate(
+    "Campaign",
+    begin,
+    evolve,
+    absent=CampaignNotFoundError,
+    axes=(STATUS,),
+    team=lambda event: Sources(about=(event.subject_id,)),
+)
 
 # fmt: off
 OPERATIONS = (
     campaigns.creates("POST /campaigns", RegisterCampaign, register_campaign, ActorNotFoundError,
-        SubjectNotFoundError, InvalidCampaignExternalRefsError, given=lead_and_subject),
+        SubjectNotFoundError, InvalidCampaignExternalRefsError, *OF_TEAM,
+        given=lead_and_subject),
     campaigns.changes("POST /campaigns/{campaign_id}/start", StartCampaign, start_campaign,
         CampaignCannotStartError),
     campaigns.changes("POST /campaigns/{campaign_id}/hold", HoldCampaign, hold_campaign,
@@ -364,7 +380,7 @@ OPERATIONS = (
         CampaignCannotAbandonError, destructive=True),
     campaigns.changes("POST /campaigns/{campaign_id}/add-run", AddRunToCampaign,
         add_run_to_campaign, RunNotFoundError, CampaignCannotAddRunError,
-        CampaignRunAlreadyMemberError, RunAlreadyAssignedToCampaignError,
+        CampaignRunAlreadyMemberError, RunAlreadyAssignedToCampaignError, TeamsDifferError,
         given=changed_run, title="Add a run to a campaign"),
     campaigns.changes("POST /campaigns/{campaign_id}/remove-run", RemoveRunFromCampaign,
         remove_run_from_campaign, RunNotFoundError, CampaignCannotRemoveRunError,
@@ -374,7 +390,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListCampaigns(Listing):
+class ListCampaigns(OfTeam, Listing):
     """List campaigns, newest first."""
 
     status: frozenset[CampaignStatus] | None = None
@@ -391,6 +407,7 @@ QUESTIONS = reads(
     ListCampaigns,
     milestones=TIMES,
     facets={"tag": lambda it: it.tags},
+    version=2,
     composed_of=("Run",),
     directory=DirectoryEntry(
         lambda it: it.name,

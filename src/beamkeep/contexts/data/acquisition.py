@@ -10,6 +10,7 @@ from pydantic import Field
 from beamkeep.contexts.equipment.asset import Asset, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Affordance, families
 from beamkeep.contexts.run.run import RunNotFoundError, runs
+from beamkeep.contexts.seams.belonging import OfTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
@@ -26,7 +27,7 @@ from beamkeep.kernel import (
     NotFound,
     Record,
     SideWrite,
-    UnnamedListing,
+    Sources,
     claim,
     claim_key,
     reads,
@@ -57,6 +58,8 @@ class AcquisitionRecorded(Event):
     settings: Annotated[AcquisitionSettings, MayContainPersonalData()]
     evidence: Annotated[AcquisitionEvidence, MayContainPersonalData()]
     corrects_acquisition_id: UUID | None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class AcquisitionNotFoundError(NotFound): ...
@@ -104,6 +107,8 @@ class Acquisition(Record):
     evidence: AcquisitionEvidence
     corrects_acquisition_id: UUID | None
     created_at: datetime
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: AcquisitionRecorded) -> Acquisition:
@@ -243,7 +248,13 @@ async def corrections(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, Acquis
     return {id: AcquisitionCorrection(by_id.get(id)) for id in keys.values()}
 
 
-acquisitions = Aggregate("Acquisition", begin, unchanging, absent=AcquisitionNotFoundError)
+acquisitions = Aggregate(
+    "Acquisition",
+    begin,
+    unchanging,
+    absent=AcquisitionNotFoundError,
+    team=lambda event: Sources(part_of=(event.dataset_id,)),
+)
 
 # fmt: off
 OPERATIONS = (
@@ -258,7 +269,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListAcquisitions(UnnamedListing):
+class ListAcquisitions(OfTeam):
     """List acquisitions, newest first."""
 
     dataset_id: UUID | None = None
@@ -275,4 +286,5 @@ QUESTIONS = reads(
     ListAcquisitions,
     compared=PERIOD,
     shown_with=corrections,
+    version=2,
 )

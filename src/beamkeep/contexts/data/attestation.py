@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 from annotated_types import Ge, MaxLen, MinLen
 
+from beamkeep.contexts.seams.belonging import OfTeam
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.trust import trigger
@@ -24,7 +25,7 @@ from beamkeep.kernel import (
     NotFound,
     Record,
     SideWrite,
-    UnnamedListing,
+    Sources,
     reads,
     replace,
     unchanging,
@@ -115,6 +116,8 @@ class AttestationRecorded(Event):
     strength: ChecksumStrength | None
     checked_at: datetime
     evidence: JsonObject
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class AttestationNotFoundError(NotFound): ...
@@ -163,6 +166,8 @@ class Attestation(Record):
     checked_at: datetime
     evidence: JsonObject
     created_at: datetime
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: AttestationRecorded) -> Attestation:
@@ -432,7 +437,13 @@ def _moves(
             return []
 
 
-attestations = Aggregate("Attestation", begin, unchanging, absent=AttestationNotFoundError)
+attestations = Aggregate(
+    "Attestation",
+    begin,
+    unchanging,
+    absent=AttestationNotFoundError,
+    team=lambda event: Sources(part_of=(event.distribution_id,)),
+)
 
 # fmt: off
 OPERATIONS = (
@@ -446,7 +457,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListAttestations(UnnamedListing):
+class ListAttestations(OfTeam):
     """List attestations, newest first."""
 
     dataset_id: UUID | None = None
@@ -456,4 +467,4 @@ class ListAttestations(UnnamedListing):
     outcome: AttestationOutcome | None = None
 
 
-QUESTIONS = reads("/attestations", attestations, ListAttestations)
+QUESTIONS = reads("/attestations", attestations, ListAttestations, version=2)

@@ -135,7 +135,7 @@ async def list_custody(query: ListCustody, read: Reader) -> Sequence[DatasetCust
         ids: Sequence[UUID] = sorted(await read.visible(datasets, [query.dataset_id]))
     else:
         custody, most = present(read.readers.custody), query.limit + 1
-        ids = await custody.datasets(wanted, after, most, read.only)
+        ids = await custody.datasets(wanted, after, most, read.sight)
     states = await read.many(datasets, ids)
     copies, view = await _copies(ids, read)
     return [_custody(states[id], copies[id], view) for id in ids]
@@ -178,7 +178,7 @@ async def custody_summary(query: GetCustodySummary, read: Reader) -> CustodySumm
     copies: list[CopyTotal] = []
     verdicts: list[VerdictTotal] = []
     discardable = 0
-    for total in await present(read.readers.custody).totals(query.supply_id, read.only):
+    for total in await present(read.readers.custody).totals(query.supply_id, read.sight):
         match total.kind.split(":"):
             case ["status", status]:
                 its = DistributionStatus(status)
@@ -207,7 +207,7 @@ async def custody_report(query: GetCustodyReport, read: Reader) -> CustodyReport
         places = await _one_place(query.distribution_id, read)
     else:
         places = await present(read.readers.custody).copies(
-            query.supply_id, prefix, after, query.limit + 1, read.only
+            query.supply_id, prefix, after, query.limit + 1, read.sight
         )
     shown, more = places[: query.limit], len(places) > query.limit
     ids = frozenset(place.dataset_id for place in shown)

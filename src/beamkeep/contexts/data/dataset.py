@@ -9,11 +9,13 @@ from uuid import UUID
 from annotated_types import Ge, MaxLen
 
 from beamkeep.contexts.run.run import Run, RunNotFoundError, RunStatus, runs
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.custody_rules import DatasetIntent
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
+from beamkeep.contexts.trust.belonging import OF_TEAM
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -30,6 +32,7 @@ from beamkeep.kernel import (
     Page,
     Record,
     SideWrite,
+    Sources,
     Table,
     Upcast,
     Upsert,
@@ -90,6 +93,8 @@ class DatasetRegistered(DatasetEvent):
     available_from: date | None
     was_ingested: bool = False
     """Whether the service read the files itself; the same bytes are then ingested once."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class DatasetDigestsConfirmed(DatasetEvent):
@@ -304,6 +309,8 @@ class Dataset(Record):
     """The further digests that a check has found together with the checksum."""
     released_by: UUID | None = None
     """Who last removed or advanced a date until which the dataset is kept or closed."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class DatasetStanding(Record, gc=False):
@@ -385,7 +392,7 @@ def moved[E: DatasetMoved | DatasetJudged | DatasetHeld | DatasetRetentionUpdate
     return [event, STANDINGS.upsert(standing_of(evolve(dataset, event)))]
 
 
-class RegisterDataset(Command):
+class RegisterDataset(GivenTeam):
     name: Annotated[Name, Trimmed(InvalidDatasetNameError)]
     checksum: Checksum
     """The SHA-256 of the one file, or of the list of files."""
@@ -642,6 +649,11 @@ def with_of_parts(fields: dict[str, object]) -> dict[str, object]:
     return {**fields, "of_parts": of_parts}
 
 
+def team_of(event: DatasetRegistered) -> Sources:
+    made_of = (event.producing_run_id, *event.derived_from)
+    return Sources(part_of=made_of, about=(event.subject_id,))
+
+
 datasets = Aggregate(
     "Dataset",
     begin,
@@ -649,6 +661,7 @@ datasets = Aggregate(
     absent=DatasetNotFoundError,
     upcasts=(Upcast(DatasetRegistered.__name__, 1, with_of_parts),),
     axes=(STATUS, INTENT),
+    team=team_of,
 )
 
 # fmt: off
@@ -657,7 +670,7 @@ OPERATIONS = (
         SubjectNotFoundError, DatasetNotFoundError, InvalidDatasetChecksumError,
         InvalidDatasetDigestsError, InvalidDatasetEncodingError, InvalidDatasetPartsError,
         DatasetDerivedFromDiscardedError, DatasetSubjectMismatchError,
-        DatasetCalibrationsNotPinnedError, given=registered_origin),
+        DatasetCalibrationsNotPinnedError, *OF_TEAM, given=registered_origin),
     datasets.changes("POST /datasets/{dataset_id}/discard", DiscardDataset, discard_dataset,
         DatasetCannotDiscardError, DatasetInEditionError, DatasetRetainedError,
         DatasetNeedsSecondPersonError, DatasetHasDerivedProductionError,
@@ -673,7 +686,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListDatasets(Listing):
+class ListDatasets(OfTeam, Listing):
     """List datasets, newest first."""
 
     status: frozenset[DatasetStatus] | None = None
@@ -705,7 +718,7 @@ QUESTIONS = (
         milestones={
             "archived_at": (DatasetArchived,), "discarded_at": (DatasetDiscarded,),
             "promoted_at": (DatasetPromoted,), "demoted_at": (DatasetDemoted,)},
-        facets=FACETS, composed_of=("Run",),
+        facets=FACETS, composed_of=("Run",), version=2,
         directory=DirectoryEntry(
             lambda it: it.name, status=lambda it: it.status,
             keywords=lambda it: (it.checksum.value, it.external_id),

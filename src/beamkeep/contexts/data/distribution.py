@@ -11,6 +11,7 @@ from uuid import UUID
 
 from annotated_types import Ge, MaxLen, MinLen
 
+from beamkeep.contexts.seams.belonging import OfTeam
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.seams.data_places import NOT_YOURS, PermittedPlaces
 from beamkeep.contexts.seams.installation import Reader
@@ -33,6 +34,7 @@ from beamkeep.kernel import (
     NotFound,
     Record,
     SideWrite,
+    Sources,
     Table,
     claim,
     claim_key,
@@ -146,6 +148,8 @@ class DistributionRegistered(DistributionEvent):
     access_protocol: AccessProtocol
     of_parts: bool
     """Whether the dataset is some files below the place, which it shares with others."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class DistributionCheckRequested(DistributionEvent):
@@ -327,6 +331,8 @@ class Distribution(Record):
     """An earlier check does not verify a copy that was restored."""
     keeps_place: bool = False
     """Whether a stale or discarded copy holds its place, as all do that became so lately."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
     @property
     def has_place(self) -> bool:
@@ -668,7 +674,12 @@ def record_distribution_removal(
 
 
 distributions = Aggregate(
-    "Distribution", begin, evolve, absent=DistributionNotFoundError, axes=(STATUS,)
+    "Distribution",
+    begin,
+    evolve,
+    absent=DistributionNotFoundError,
+    axes=(STATUS,),
+    team=lambda event: Sources(part_of=(event.dataset_id,)),
 )
 
 # fmt: off
@@ -697,7 +708,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListDistributions(Listing):
+class ListDistributions(OfTeam, Listing):
     """List copies of datasets, newest first."""
 
     dataset_id: UUID | None = None
@@ -718,7 +729,7 @@ QUESTIONS = reads("/distributions", distributions, ListDistributions,
     milestones={
         "discarded_at": (DistributionDiscarded,), "restored_at": (DistributionRestored,),
         "removed_at": (DistributionRemoved,), "overwritten_at": (DistributionMarkedOverwritten,)},
-    facets=FACETS, composed_of=("Attestation", "Dataset"),
+    facets=FACETS, composed_of=("Attestation", "Dataset"), version=2,
     compared={"verified_before": ("verified_at", "<")},
     directory=DirectoryEntry(
         lambda it: it.uri.rstrip("/").rpartition("/")[2] or it.uri,

@@ -15,9 +15,11 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     facility_by_code,
 )
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, edges_from, inserted, key_of
 from beamkeep.contexts.seams.lineage import ProvenanceRelation as Relation
+from beamkeep.contexts.trust.belonging import OF_TEAM, TeamsDifferError, require_one_team
 from beamkeep.kernel import (
     INTERNAL,
     Aggregate,
@@ -35,6 +37,7 @@ from beamkeep.kernel import (
     NotFound,
     Record,
     SideWrite,
+    Sources,
     reads,
     replace,
 )
@@ -113,6 +116,8 @@ class EditionRegistered(EditionEvent):
     publication_year: int | None
     license: str | None
     available_from: date | None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class EditionDatasetAdded(EditionEvent):
@@ -306,6 +311,8 @@ class Edition(Record):
     published_at: datetime | None = None
     withdrawn_at: datetime | None = None
     withdrawn_reason: str | None = None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
     @property
     def was_published(self) -> bool:
@@ -406,7 +413,7 @@ type EditionTitle = Annotated[str, MinLen(1), MaxLen(500)]
 type EditionText = Annotated[str, MinLen(1), MaxLen(5000)]
 
 
-class RegisterEdition(Command):
+class RegisterEdition(GivenTeam):
     title: Annotated[EditionTitle, Trimmed(InvalidEditionTitleError)]
     """The title under which the edition is cited."""
     description: Annotated[EditionText, Trimmed(InvalidEditionDescriptionError)] | None = None
@@ -549,6 +556,7 @@ def add_edition_dataset(
     if len(edition.dataset_ids) >= MOST_MEMBERS:
         raise refusal(f"It has {MOST_MEMBERS}.")
     _require_present(given)
+    require_one_team(edition, given)
     added = EditionDatasetAdded(call.now, edition.id, given.id)
     return [added, *inserted(_edges(edition, given.id))]
 
@@ -702,7 +710,14 @@ def _listed(ids: Iterable[UUID]) -> str:
     return f"Datasets: {', '.join(map(str, ids))}."
 
 
-editions = Aggregate("Edition", begin, evolve, absent=EditionNotFoundError, axes=(STATUS,))
+editions = Aggregate(
+    "Edition",
+    begin,
+    evolve,
+    absent=EditionNotFoundError,
+    axes=(STATUS,),
+    team=lambda event: Sources(part_of=event.dataset_ids, several=True),
+)
 
 # fmt: off
 OPERATIONS = (
@@ -710,10 +725,10 @@ OPERATIONS = (
         ActorNotFoundError, FacilityNotFoundError, InvalidEditionDatasetsError,
         InvalidEditionCreatorsError, InvalidEditionContributorsError,
         InvalidEditionPublicationYearError, InvalidEditionLicenseError,
-        EditionDatasetDiscardedError, given=registered_members),
+        EditionDatasetDiscardedError, *OF_TEAM, given=registered_members),
     editions.changes("POST /editions/{edition_id}/add-dataset", AddEditionDataset,
         add_edition_dataset, DatasetNotFoundError, EditionCannotAddDatasetError,
-        EditionDatasetDiscardedError, given=added_dataset),
+        EditionDatasetDiscardedError, TeamsDifferError, given=added_dataset),
     editions.changes("POST /editions/{edition_id}/remove-dataset", RemoveEditionDataset,
         remove_edition_dataset, EditionCannotRemoveDatasetError),
     editions.changes("POST /editions/{edition_id}/seal", SealEdition, seal_edition,
@@ -768,7 +783,7 @@ async def findings(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, EditionFi
     }
 
 
-class ListEditions(Listing):
+class ListEditions(OfTeam, Listing):
     """List editions, newest first."""
 
     status: frozenset[EditionStatus] | None = None
@@ -784,6 +799,7 @@ QUESTIONS = reads(
     editions,
     ListEditions,
     facets={"dataset_id": lambda it: it.dataset_ids},
+    version=2,
     shown_with=findings,
     composed_of=("Dataset", "Distribution", "Supply"),
     directory=DirectoryEntry(

@@ -10,15 +10,16 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
 from beamkeep.contexts.run.run import RunNotFoundError
+from beamkeep.contexts.seams.belonging import GivenTeam
 from beamkeep.contexts.seams.data_places import PermittedPlaces
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.contexts.supply.supply import Supply, SupplyNotFoundError, supplies
+from beamkeep.contexts.trust.belonging import OF_TEAM
 from beamkeep.kernel import (
     Blank,
     Call,
     Cannot,
-    Command,
     Created,
     Event,
     Insert,
@@ -88,7 +89,7 @@ class ScanAlreadyIngestedError(Cannot):
     """A scan with the same bytes is ingested already."""
 
 
-class IngestScan(Command):
+class IngestScan(GivenTeam):
     locator: DistributionUri
     """The file URI of an HDF5 file beneath a data root of the service."""
     producing_asset_id: UUID
@@ -184,6 +185,8 @@ def _written(command: IngestScan, given: ScanContext, reading: ScanReading, call
                 used_calibration_ids=command.used_calibration_ids,
                 retain_until=command.retain_until,
                 available_from=command.available_from,
+                team_id=command.team_id,
+                visit_id=command.visit_id,
             ),
             given.origin,
             call,
@@ -317,6 +320,6 @@ OPERATIONS = (
         acquisition.InvalidAcquisitionCapturedAtError, ScanFileUnstableError,
         InvalidScanFileError, InvalidScanTimestampError, InvalidScanChecksumError,
         dataset.InvalidDatasetPartsError, DistributionAlreadyExistsError,
-        ScanAlreadyIngestedError, given=scan_context, title="Ingest a scan file"),
+        ScanAlreadyIngestedError, *OF_TEAM, given=scan_context, title="Ingest a scan file"),
 )
 # fmt: on

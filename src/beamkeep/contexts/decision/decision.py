@@ -11,7 +11,9 @@ from msgspec.structs import asdict
 from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.installation import Reader
+from beamkeep.contexts.trust.belonging import OF_TEAM
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
     ActorKind,
@@ -30,6 +32,7 @@ from beamkeep.kernel import (
     Record,
     Rows,
     SideWrite,
+    Sources,
     entries,
     reads,
     replace,
@@ -110,6 +113,8 @@ class DecisionRegistered(DecisionEvent):
     alternatives: tuple[FreeText, ...]
     inputs: Annotated[JsonObject | None, MayContainPersonalData()]
     determining_policy_ids: tuple[UUID, ...]
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class DecisionRated(DecisionEvent):
@@ -206,6 +211,8 @@ class Decision(Record):
     ratings: Mapping[UUID, DecisionRating]
     promoted_caution_id: UUID | None = None
     """The caution that was registered from the decision."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: DecisionRegistered) -> Decision:
@@ -234,7 +241,7 @@ type Reasoning = Annotated[str, MinLen(1), MaxLen(5000)]
 type Comment = Annotated[str, MinLen(1), MaxLen(2000)]
 
 
-class RegisterDecision(Command):
+class RegisterDecision(GivenTeam):
     actor_id: UUID | None = None
     """Actor who decided (default: the caller)."""
     context: Annotated[ContextName, Trimmed(InvalidDecisionContextError)]
@@ -370,14 +377,34 @@ def _band(confidence: float | None) -> ConfidenceBand | None:
     return next((band for limit, band in BANDS if confidence < limit), ConfidenceBand.CERTAIN)
 
 
-decisions = Aggregate("Decision", begin, evolve, absent=DecisionNotFoundError)
+def input_id(inputs: JsonObject | None, name: str) -> UUID | None:
+    """Return an input when it is a UUID; inputs may have any value under any name."""
+    try:
+        return UUID(str((inputs or {}).get(name)))
+    except ValueError:
+        return None
+
+
+BASED_ON = (
+    *("run_id", "procedure_id", "subject_id", "campaign_id"),
+    *("dataset_id", "clearance_id", "proposal_id"),
+)
+"""The inputs that name an object of a team."""
+
+
+def team_of(event: DecisionRegistered) -> Sources:
+    based_on = (input_id(event.inputs, name) for name in BASED_ON)
+    return Sources(part_of=(event.parent_id, *based_on), several=True)
+
+
+decisions = Aggregate("Decision", begin, evolve, absent=DecisionNotFoundError, team=team_of)
 
 # fmt: off
 OPERATIONS = (
     decisions.creates("POST /decisions", RegisterDecision, register_decision, ActorNotFoundError,
         DecisionNotFoundError, PolicyNotFoundError, InvalidDecisionConfidenceError,
         InvalidDecisionOverrideKindError, InvalidDecisionInputsError, DecisionCannotRegisterError,
-        given=deciding_actor, first_hand=True),
+        *OF_TEAM, given=deciding_actor, first_hand=True),
     decisions.changes("POST /decisions/{decision_id}/rate", RateDecision, rate_decision,
         DecisionCannotRateError, first_hand=True),
     decisions.changes("POST /decisions/{decision_id}/inferences/append", AppendInferences,
@@ -388,7 +415,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListDecisions(Listing):
+class ListDecisions(OfTeam, Listing):
     """List decisions, newest first."""
 
     actor_id: UUID | None = None
@@ -432,11 +459,9 @@ async def children(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownChildre
 
 
 def run_ids(decision: Decision) -> tuple[UUID, ...]:
-    """Return the input run_id when it is a UUID; inputs may have any value under that name."""
-    try:
-        return (UUID(str((decision.inputs or {}).get("run_id"))),)
-    except ValueError:
-        return ()
+    """Return the input run_id when it is a UUID."""
+    id = input_id(decision.inputs, "run_id")
+    return (id,) if id else ()
 
 
 def _ratings(decision: Decision) -> set[Rating]:
@@ -451,7 +476,7 @@ QUESTIONS = (
             lambda it: f"{it.context}: {it.choice}", keywords=lambda it: (it.rule,)),
         facets={"run_id": run_ids, "rating": _ratings,
             "promoted": lambda it: (it.promoted_caution_id is not None,)},
-        excluded={"exclude_choice": "choice"}, version=2,
+        excluded={"exclude_choice": "choice"}, version=3,
         compared={"from_": ("created_at", ">="), "to": ("created_at", "<")}),
     entries("GET /decisions/{decision_id}/inferences", ListDecisionInferences, decisions,
         INFERENCES, by=("occurred_at", "inference_id"), hidden={"messages": "include_messages"}),

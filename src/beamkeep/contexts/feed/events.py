@@ -16,7 +16,7 @@ async def list_events(query: ListEvents, read: Reader) -> EventPage:
     """Return the events that the caller may see."""
     events = present(read.readers.events)
     require_known(events, query.type, query.stream_type)
-    page = await events.page(query, read.only)
+    page = await events.page(query, read.sight)
     read.seen.extend((each.streamtype, each.streamid, each.streamversion) for each in page.items)
     return page
 

@@ -22,7 +22,7 @@ async def get_event_proof(query: GetEventProof, read: Reader) -> EventProof:
     events = present(read.readers.events)
     kinds, ids = frozenset({query.stream_type}), frozenset({query.stream_id})
     # Who may see any event of an object may see all of them.
-    seen = await events.page(ListEvents(stream_type=kinds, stream_id=ids, limit=1), read.only)
+    seen = await events.page(ListEvents(stream_type=kinds, stream_id=ids, limit=1), read.sight)
     if not seen.items:
         raise EventNotFoundError
     found = await present(read.readers.witness).proof(query)

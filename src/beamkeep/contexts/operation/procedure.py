@@ -37,8 +37,10 @@ from beamkeep.contexts.run.run import (
     StartAdvisory,
     runs,
 )
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import with_all_below
+from beamkeep.contexts.trust.belonging import OF_TEAM
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -55,6 +57,7 @@ from beamkeep.kernel import (
     Page,
     Record,
     SideWrite,
+    Sources,
     Table,
     entries,
     reads,
@@ -154,6 +157,8 @@ class ProcedureRegistered(ProcedureEvent):
     bindings: JsonObject
     steps: Steps | None
     closing_steps: Steps | None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class ProcedureStarted(ProcedureEvent):
@@ -395,6 +400,8 @@ class Procedure(Record):
     """The assets that the last conduct moves and that the work is not about."""
     steps_pinned: bool = False
     """Whether the steps are known; they never change afterwards."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
     @property
     def works_on(self) -> tuple[UUID, ...]:
@@ -493,7 +500,7 @@ class ProcedureRecipe(Record):
     bindings: JsonObject = field(default_factory=dict[str, Json])
 
 
-class RegisterProcedure(Command):
+class RegisterProcedure(GivenTeam):
     name: Annotated[Name, Trimmed(InvalidProcedureNameError)]
     kind: Annotated[ProcedureKind, Trimmed(InvalidProcedureKindError)]
     """What kind of work it is, for example motor_homing, center_alignment or bakeout."""
@@ -777,7 +784,14 @@ def require_parent_running(run: Run | None) -> None:
         raise ProcedureParentRunNotRunningError(f"Run '{run.name}' is {run.status}.")
 
 
-procedures = Aggregate("Procedure", begin, evolve, absent=ProcedureNotFoundError, axes=(STATUS,))
+procedures = Aggregate(
+    "Procedure",
+    begin,
+    evolve,
+    absent=ProcedureNotFoundError,
+    axes=(STATUS,),
+    team=lambda event: Sources(part_of=(event.parent_run_id,)),
+)
 
 # fmt: off
 OPERATIONS = (
@@ -786,7 +800,8 @@ OPERATIONS = (
         RecipeVersionNotFoundError, InvalidProcedureIterationCapError,
         InvalidProcedureBindingsError, ProcedureCapabilityMismatchError,
         ProcedureCapabilityExecutorMismatchError, ProcedureBoundCapabilityDeprecatedError,
-        ProcedureBoundRecipeDeprecatedError, ProcedureRecipeStaleError, given=ground),
+        ProcedureBoundRecipeDeprecatedError, ProcedureRecipeStaleError, *OF_TEAM,
+        given=ground),
     procedures.changes("POST /procedures/{procedure_id}/resume", ResumeProcedure,
         resume_procedure, DecisionNotFoundError, ProcedureCannotResumeError,
         ProcedureConductActiveError, ProcedureParentRunNotRunningError, given=parent_run),
@@ -806,7 +821,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListProcedures(Listing):
+class ListProcedures(OfTeam, Listing):
     """List procedures, newest first."""
 
     status: frozenset[ProcedureStatus] | None = None
@@ -872,6 +887,7 @@ QUESTIONS = (
         expanded={"under_asset_id": with_all_below},
         aliases={"under_asset_id": "target_asset_id"},
         shown_with=with_steps,
+        version=2,
     ),
     entries(
         "GET /procedures/{procedure_id}/iterations",

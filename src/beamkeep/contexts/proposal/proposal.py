@@ -10,7 +10,9 @@ from annotated_types import MaxLen, MinLen
 from msgspec.json import encode
 
 from beamkeep.contexts.decision.decision import decisions
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.installation import Reader
+from beamkeep.contexts.trust.belonging import OF_TEAM
 from beamkeep.kernel import (
     CLAIMS,
     Accepted,
@@ -39,6 +41,7 @@ from beamkeep.kernel import (
     Refusal,
     Replace,
     Reply,
+    Sources,
     SurfaceKind,
     WrittenStream,
     claim,
@@ -82,6 +85,8 @@ class ProposalRegistered(ProposalEvent):
     decision_id: UUID | None
     decision_by_proposer: bool | None
     expires_at: datetime
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class ProposalApproved(ProposalEvent):
@@ -167,6 +172,8 @@ class Proposal(Record):
     closed_reason: str | None = None
     written: tuple[WrittenStream, ...] = ()
     """The streams that the approval wrote."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: ProposalRegistered) -> Proposal:
@@ -184,7 +191,7 @@ def evolve(proposal: Proposal, event: ProposalClosed) -> Proposal:
             return replace(closed, closed_by=proposal.proposed_by)
 
 
-class RegisterProposal(Command):
+class RegisterProposal(GivenTeam):
     """A command that was decided as its proposer, in place of what it would have written."""
 
     command_name: str
@@ -368,11 +375,19 @@ async def _registered(ids: Sequence[UUID], read: Reader) -> dict[UUID, ProposalR
     return {id: event for id, event in events.items() if isinstance(event, ProposalRegistered)}
 
 
-proposals = Aggregate("Proposal", begin, evolve, absent=ProposalNotFoundError, axes=(STATUS,))
+def team_of(event: ProposalRegistered) -> Sources:
+    # A command without a target is about nothing of a team but what it would create.
+    id = event.target.stream_id if event.target else event.proposal_id
+    return Sources(part_of=(id,), is_found=True)
+
+
+proposals = Aggregate(
+    "Proposal", begin, evolve, absent=ProposalNotFoundError, axes=(STATUS,), team=team_of
+)
 
 # Not an operation of the catalogue: the path sends it in place of the command that is proposed.
 REGISTERING = proposals.creates(
-    "INTERNAL /proposals", RegisterProposal, register_proposal, given=earlier_proposals
+    "INTERNAL /proposals", RegisterProposal, register_proposal, *OF_TEAM, given=earlier_proposals
 )
 
 # fmt: off
@@ -389,7 +404,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListProposals(Listing):
+class ListProposals(OfTeam, Listing):
     """List proposals, newest first."""
 
     status: frozenset[ProposalStatus] | None = None
@@ -424,7 +439,7 @@ async def shown_proposals(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, Sh
 
 # fmt: off
 QUESTIONS = reads("/proposals", proposals, ListProposals, shown_with=shown_proposals,
-    composed_of=("Decision",),
+    composed_of=("Decision",), version=2,
     period=Period("open", status=S.OPEN, since=None, until="expires_at"),
     facets={"target_id": lambda it: (it.target.stream_id,) if it.target else ()},
     milestones={"closed_at": (ProposalApproved, ProposalRejected, ProposalWithdrawn)},

@@ -12,6 +12,7 @@ from pydantic import AllowInfNan, Strict
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.recipe.method import Method, methods
 from beamkeep.contexts.recipe.plan import carried_parameters
+from beamkeep.contexts.seams.belonging import OfTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import ProvenanceEdge, ProvenanceRelation, edges_from
 from beamkeep.contexts.seams.observed import ChannelName
@@ -30,6 +31,7 @@ from beamkeep.kernel import (
     NotFound,
     Record,
     Reply,
+    Sources,
     reads,
     replace,
 )
@@ -117,6 +119,10 @@ class RunStarted(RunEvent):
     advisories: tuple[StartAdvisory, ...] = ()
     external_refs: Mapping[str, str] = {}
     progress: RunProgress | None = None
+    campaign_id: UUID | None = None
+    """The campaign that the run joins with its start; the membership is an event of its own."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class RunHeld(RunEvent):
@@ -275,10 +281,13 @@ class Run(Record):
     external_refs: Mapping[str, str] = {}
     progress: RunProgress | None = None
     """How far a run has come is the last value of this channel, of the value it ends with."""
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: RunStarted) -> Run:
-    return Run.of(event, id=event.run_id, created_at=event.occurred_at)
+    # Only events of the membership say in which campaign a run is.
+    return Run.of(event, id=event.run_id, created_at=event.occurred_at, campaign_id=None)
 
 
 def evolve(run: Run, event: RunChanged) -> Run:
@@ -408,7 +417,14 @@ def require_open(run: Run, refusal: type[Cannot]) -> None:
     STATUS.require_in(run.status, OPEN, refusal)
 
 
-runs = Aggregate("Run", begin, evolve=evolve, absent=RunNotFoundError, axes=(STATUS,))
+runs = Aggregate(
+    "Run",
+    begin,
+    evolve=evolve,
+    absent=RunNotFoundError,
+    axes=(STATUS,),
+    team=lambda event: Sources(about=(event.subject_id, event.campaign_id)),
+)
 
 # fmt: off
 OPERATIONS = (
@@ -430,7 +446,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListRuns(Listing):
+class ListRuns(OfTeam, Listing):
     """List runs, newest first."""
 
     status: frozenset[RunStatus] | None = None
@@ -465,7 +481,7 @@ QUESTIONS = reads(
     compared=PERIOD,
     expanded={"under_asset_id": with_all_below},
     aliases={"under_asset_id": "asset_id"},
-    version=4,
+    version=5,
     directory=DirectoryEntry(
         lambda it: it.name,
         status=lambda it: it.status,

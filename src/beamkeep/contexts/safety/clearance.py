@@ -14,10 +14,12 @@ from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
 from beamkeep.contexts.run.run import RunNotFoundError, runs
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.place import PLACES
 from beamkeep.contexts.seams.protecting import WHOLE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
+from beamkeep.contexts.trust.belonging import OF_TEAM
 from beamkeep.kernel import (
     Advice,
     Aggregate,
@@ -35,6 +37,7 @@ from beamkeep.kernel import (
     NotFound,
     Period,
     Record,
+    Sources,
     reads,
     replace,
 )
@@ -155,6 +158,8 @@ class ClearanceRegistered(ClearanceEvent):
     valid_from: datetime | None
     valid_until: datetime | None
     parent_id: UUID | None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class ClearanceSubmitted(ClearanceEvent): ...
@@ -289,6 +294,8 @@ class Clearance(Record):
     review_steps: tuple[ReviewStep, ...] = ()
     superseded_by_clearance_id: UUID | None = None
     last_status_reason: str | None = None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: ClearanceRegistered) -> Clearance:
@@ -326,7 +333,7 @@ class ClearanceForm(Command):
     """The end of validity (default: no end)."""
 
 
-class RegisterClearance(ClearanceForm):
+class RegisterClearance(ClearanceForm, GivenTeam):
     kind: Annotated[Tag, Trimmed(InvalidClearanceKindError)]
     """The type of form, for example experiment_safety or radiation."""
     facility_code: FacilityCode
@@ -544,6 +551,11 @@ def _passed(until: datetime | None, call: Call) -> bool:
     return until is not None and until <= call.now
 
 
+def team_of(event: ClearanceRegistered) -> Sources:
+    about = (*_ids(event.bindings, SubjectBinding), event.parent_id)
+    return Sources(about=about, several=True)
+
+
 clearances = Aggregate(
     "Clearance",
     begin,
@@ -551,13 +563,14 @@ clearances = Aggregate(
     absent=ClearanceNotFoundError,
     axes=(STATUS,),
     snapshots_from=WHOLE,
+    team=team_of,
 )
 
 # fmt: off
 OPERATIONS = (
     clearances.creates("POST /clearances", RegisterClearance, register_clearance,
         FacilityNotFoundError, SubjectNotFoundError, AssetNotFoundError, RunNotFoundError,
-        ProcedureNotFoundError, InvalidClearanceValidityError, given=issuer),
+        ProcedureNotFoundError, InvalidClearanceValidityError, *OF_TEAM, given=issuer),
     clearances.changes("POST /clearances/{clearance_id}/submit", SubmitClearance, submit_clearance,
         ClearanceCannotSubmitError),
     clearances.changes("POST /clearances/{clearance_id}/start-review", StartClearanceReview,
@@ -576,12 +589,13 @@ OPERATIONS = (
         ClearanceCannotExpireError, destructive=True),
     clearances.changes("POST /clearances/{clearance_id}/amend", AmendClearance, amend_clearance,
         SubjectNotFoundError, AssetNotFoundError, RunNotFoundError, ProcedureNotFoundError,
-        InvalidClearanceValidityError, ClearanceCannotAmendError, given=amendments),
+        InvalidClearanceValidityError, ClearanceCannotAmendError, *OF_TEAM,
+        given=amendments),
 )
 # fmt: on
 
 
-class ListClearances(Listing):
+class ListClearances(OfTeam, Listing):
     """List clearances, newest first."""
 
     status: frozenset[ClearanceStatus] | None = None
@@ -632,4 +646,5 @@ QUESTIONS = reads(
     expanded={"covering_asset_id": asset_and_ancestors},
     compared=VALID_UNTIL,
     period=IN_FORCE,
+    version=2,
 )

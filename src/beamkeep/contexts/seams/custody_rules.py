@@ -7,7 +7,7 @@ from uuid import UUID
 
 from annotated_types import Ge, MinLen
 
-from beamkeep.kernel import Record
+from beamkeep.kernel import Record, Sight
 
 
 class DatasetIntent(StrEnum):
@@ -117,12 +117,12 @@ class CustodyReader(Protocol):
     """Finds datasets and copies by how they are kept."""
 
     async def datasets(
-        self, wanted: CustodyFilter, after: UUID | None, limit: int, owner_id: UUID | None
+        self, wanted: CustodyFilter, after: UUID | None, limit: int, sight: Sight | None
     ) -> Sequence[UUID]:
-        """Return datasets that are not discarded, oldest first; with `owner_id`, only theirs."""
+        """Return datasets that are not discarded, oldest first; with `sight`, those in sight."""
         ...
 
-    async def totals(self, supply_id: UUID | None, owner_id: UUID | None) -> Sequence[CustodyTotal]:
+    async def totals(self, supply_id: UUID | None, sight: Sight | None) -> Sequence[CustodyTotal]:
         """Return the sums over one storage, or over all."""
         ...
 
@@ -132,7 +132,7 @@ class CustodyReader(Protocol):
         prefix: str | None,
         after: CopyPlace | None,
         limit: int,
-        owner_id: UUID | None,
+        sight: Sight | None,
     ) -> Sequence[CopyPlace]:
         """Return copies on a storage, by dataset, or with addresses below a prefix, by address."""
         ...

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
-from beamkeep.kernel import Insert, Record, Table
+from beamkeep.kernel import Insert, Record, Sight, Table
 
 
 class ProvenanceKind(StrEnum):
@@ -105,7 +105,7 @@ class LineageReader(Protocol):
         ...
 
     async def uses(
-        self, revision_id: UUID, after: UUID | None, limit: int, owner_id: UUID | None
+        self, revision_id: UUID, after: UUID | None, limit: int, sight: Sight | None
     ) -> Sequence[WalkedEdge]:
         """Return a page of the runs and datasets that use a calibration revision, oldest first."""
         ...

@@ -11,7 +11,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from beamkeep.kernel import Invalid, Order, Query, Record, Refusal
+from beamkeep.kernel import Invalid, Order, Query, Record, Refusal, Sight
 from beamkeep.kernel.values import Timestamp
 from beamkeep.schemas import JsonObject
 
@@ -59,6 +59,10 @@ class ListEvents(Query):
     limit: Annotated[int, Ge(1), Le(500)] = 100
 
 
+LEFT_OUT = ("causationid", "teamid", "visitid")
+"""Attributes of a CloudEvent that it may lack."""
+
+
 class CloudEvent(Record, omit_defaults=True):
     """An event as CloudEvents 1.0 defines it."""
 
@@ -84,6 +88,10 @@ class CloudEvent(Record, omit_defaults=True):
     data: JsonObject
     causationid: UUID | None = None
     """Left out of an event without a cause, because CloudEvents has no null."""
+    teamid: UUID | None = None
+    """The team that the object belongs to now. Left out if it belongs to none."""
+    visitid: UUID | None = None
+    """The visit that the object belongs to now. Left out if it belongs to none."""
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -92,8 +100,12 @@ class CloudEvent(Record, omit_defaults=True):
         """Return the schema, in which an attribute that may be left out is not required."""
         schema = schemas(core)
         resolved = schemas.resolve_ref_schema(schema)
-        resolved["required"] = [name for name in resolved["required"] if name != "causationid"]
-        resolved["properties"]["causationid"] = {"type": "string", "format": "uuid"}
+        required: list[str] = resolved["required"]
+        resolved["required"] = [name for name in required if name not in LEFT_OUT]
+        for name in LEFT_OUT:
+            shape = resolved["properties"][name]
+            described = {n: shape[n] for n in ("description",) if n in shape}
+            resolved["properties"][name] = {"type": "string", "format": "uuid", **described}
         return schema
 
 
@@ -113,8 +125,8 @@ class EventReader(Protocol):
     stream_types: Set[str]
     """The kinds of objects that events are about."""
 
-    async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
-        """Return a page of events; with `owner_id`, only of this owner's objects."""
+    async def page(self, query: ListEvents, sight: Sight | None) -> EventPage:
+        """Return a page of events; with `sight`, only of the objects in sight."""
         ...
 
 

@@ -21,11 +21,13 @@ from beamkeep.contexts.run import run
 from beamkeep.contexts.run.refused import refused_start
 from beamkeep.contexts.run.run import InvalidRunParametersError, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE
+from beamkeep.contexts.seams.belonging import GivenTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.lineage import inserted
 from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Blank, Call, Cannot, Command, Insert, Invalid, Record
+from beamkeep.contexts.trust.belonging import OF_TEAM
+from beamkeep.kernel import Blank, Call, Cannot, Insert, Invalid, Record
 from beamkeep.kernel.values import Name, References, Trimmed
 from beamkeep.schemas import JsonObject
 
@@ -53,7 +55,7 @@ class RunCannotJoinCampaignError(Cannot):
     """A run cannot join a campaign that has ended."""
 
 
-class StartRun(Command):
+class StartRun(GivenTeam):
     name: Annotated[Name, Trimmed(InvalidRunNameError)]
     plan_id: UUID
     subject_id: UUID | None = None
@@ -179,6 +181,7 @@ OPERATIONS = (
         checks.RunFamiliesNotSatisfiedError, checks.RunRequiresActiveClearanceError,
         checks.RunClearanceCoverageMismatchError, checks.RunRequiresAvailableSupplyError,
         checks.RunRequiresPermittedEnclosureError, checks.RunEnclosureCoverageMismatchError,
-        RunCannotJoinCampaignError, given=run_start, answered_with=run_start_answers),
+        RunCannotJoinCampaignError, *OF_TEAM, given=run_start,
+        answered_with=run_start_answers),
 )
 # fmt: on

@@ -5,8 +5,10 @@ from typing import Annotated
 from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
+from beamkeep.contexts.seams.belonging import GivenTeam, OfTeam
 from beamkeep.contexts.seams.outside import Identifier
 from beamkeep.contexts.seams.place import with_all_below
+from beamkeep.contexts.trust.belonging import OF_TEAM
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -20,6 +22,7 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Record,
+    Sources,
     reads,
     replace,
 )
@@ -49,6 +52,8 @@ class SubjectEvent(Event):
 
 class SubjectRegistered(SubjectEvent):
     name: str
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 class SubjectMounted(SubjectEvent):
@@ -160,6 +165,8 @@ class Subject(Record):
     mounted_on_asset_id: UUID | None = None
     external_id: str | None = None
     external_id_namespace: SubjectExternalIdNamespace | None = None
+    team_id: UUID | None = None
+    visit_id: UUID | None = None
 
 
 def begin(event: SubjectRegistered) -> Subject:
@@ -179,7 +186,7 @@ def evolve(subject: Subject, event: SubjectMoved | SubjectExternalIdAssigned) ->
             return replace(subject, status=STATUS.after(event), mounted_on_asset_id=None)
 
 
-class RegisterSubject(Command):
+class RegisterSubject(GivenTeam):
     name: Annotated[Name, Trimmed(InvalidSubjectNameError)]
     """Label of the subject; need not be unique, must not name a person."""
 
@@ -223,7 +230,7 @@ class AssignSubjectExternalId(SubjectCommand):
 
 def register_subject(command: RegisterSubject, call: Call) -> list[SubjectRegistered]:
     """Register a subject that was received."""
-    return [SubjectRegistered(call.now, call.new_id, command.name)]
+    return [SubjectRegistered.of(command, occurred_at=call.now, subject_id=call.new_id)]
 
 
 def mount_subject(
@@ -285,11 +292,18 @@ def assign_subject_external_id(
     return [SubjectExternalIdAssigned.of(command, occurred_at=call.now)]
 
 
-subjects = Aggregate("Subject", begin, evolve, absent=SubjectNotFoundError, axes=(STATUS,))
+subjects = Aggregate(
+    "Subject",
+    begin,
+    evolve,
+    absent=SubjectNotFoundError,
+    axes=(STATUS,),
+    team=lambda _: Sources(),
+)
 
 # fmt: off
 OPERATIONS = (
-    subjects.creates("POST /subjects", RegisterSubject, register_subject),
+    subjects.creates("POST /subjects", RegisterSubject, register_subject, *OF_TEAM),
     subjects.changes("POST /subjects/{subject_id}/mount", MountSubject, mount_subject,
         AssetNotFoundError, SubjectCannotMountError, SubjectMountTargetUnavailableError,
         given=lambda _, command, read: read.one(assets, command.asset_id)),
@@ -311,7 +325,7 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListSubjects(Listing):
+class ListSubjects(OfTeam, Listing):
     """List subjects, newest first."""
 
     status: frozenset[SubjectStatus] | None = None
@@ -328,6 +342,7 @@ QUESTIONS = reads(
     milestones=MOVES,
     expanded={"under_asset_id": with_all_below},
     aliases={"under_asset_id": "mounted_on_asset_id"},
+    version=2,
     directory=DirectoryEntry(
         lambda it: it.name, status=lambda it: it.status, keywords=lambda it: (it.external_id,)
     ),

@@ -1,6 +1,6 @@
-"""Trust: the permissions of principals, the surfaces where calls arrive, and visits."""
+"""Trust: the permissions of principals, the surfaces where calls arrive, teams and visits."""
 
-from . import administrators, conduit, policy, surface, visit, zone
+from . import administrators, conduit, policy, surface, team, visit, zone
 
 OPERATIONS = (
     *zone.OPERATIONS,
@@ -8,6 +8,7 @@ OPERATIONS = (
     *surface.OPERATIONS,
     *policy.OPERATIONS,
     *administrators.OPERATIONS,
+    *team.OPERATIONS,
     *visit.OPERATIONS,
 )
 QUESTIONS = (
@@ -15,5 +16,6 @@ QUESTIONS = (
     *conduit.QUESTIONS,
     *surface.QUESTIONS,
     *policy.QUESTIONS,
+    *team.QUESTIONS,
     *visit.QUESTIONS,
 )

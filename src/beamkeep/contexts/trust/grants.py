@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from beamkeep.contexts.access.actor import Actor, UnconfirmedLogin
-from beamkeep.kernel import EVERY_COMMAND, Cannot, Grant, ObjectScope, Refusal, Table, replace
+from beamkeep.kernel import EVERY_COMMAND, Cannot, Grant, Refusal, Table, replace
 
 from .seeded import SURFACES
 
@@ -133,6 +133,6 @@ def _covers(own: Sequence[Grant], grant: Grant, name: str, proposed: bool = Fals
     here = name, grant.conduit_id, grant.surface_id
     return any(
         (each.permits(*here) or (proposed and each.permits(*here, proposing=True)))
-        and each.object_scope in {ObjectScope.ALL, grant.object_scope}
+        and each.object_scope.covers(grant.object_scope)
         for each in own
     )

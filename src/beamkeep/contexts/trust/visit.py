@@ -9,6 +9,7 @@ from uuid import UUID
 from annotated_types import MaxLen
 from pydantic import Field
 
+from beamkeep.contexts.seams.belonging import OBJECT_TEAMS, ObjectTeam
 from beamkeep.contexts.seams.installation import Reader
 from beamkeep.contexts.seams.outside import outside_references
 from beamkeep.kernel import (
@@ -38,6 +39,7 @@ from beamkeep.kernel.values import (
 
 from .policy import Policy, PolicyNotFoundError, policies
 from .surface import SURFACE_CONTROL, SurfaceControl, SurfaceNotFoundError, surfaces
+from .team import Team, TeamNotFoundError, current_members, teams
 
 
 class VisitType(StrEnum):
@@ -65,13 +67,14 @@ class VisitEvent(Event):
 
 
 class VisitRegistered(VisitEvent):
-    policy_id: UUID
+    policy_id: UUID | None
     parent_surface_id: UUID
     type: VisitType
     planned_start_at: datetime
     planned_end_at: datetime
     parent_id: UUID | None
     external_refs: dict[str, str]
+    team_id: UUID | None = None
 
 
 class VisitEventWithReason(VisitEvent):
@@ -125,6 +128,10 @@ type Released = VisitSurfaceControlReleased | SideWrite
 class VisitNotFoundError(NotFound): ...
 
 
+class InvalidVisitPeopleError(Invalid):
+    """A visit names a team or a policy, and not both."""
+
+
 class InvalidVisitPlannedPeriodError(Invalid):
     """Planned end of a visit must be after its planned start."""
 
@@ -137,7 +144,7 @@ class InvalidVisitReasonError(Blank): ...
 
 
 class VisitCannotRegisterError(Cannot):
-    """Visit, policy and parent visit must be on one surface, and the parent must not have ended."""
+    """Policy and parent must be on the visit's surface; team and parent must not have ended."""
 
 
 class VisitCannotRecordArrivalError(Cannot):
@@ -206,7 +213,7 @@ CONTROLLING: Axis[bool, VisitControl] = Axis(
 
 class Visit(Record):
     id: UUID
-    policy_id: UUID
+    policy_id: UUID | None
     parent_surface_id: UUID
     type: VisitType
     planned_start_at: datetime
@@ -216,6 +223,7 @@ class Visit(Record):
     status: VisitStatus = VisitStatus.PLANNED
     controlling: bool = False
     last_status_reason: str | None = None
+    team_id: UUID | None = None
 
 
 def begin(event: VisitRegistered) -> Visit:
@@ -236,8 +244,10 @@ type VisitExternalRefs = Annotated[References, MaxLen(20)]
 
 
 class RegisterVisit(Command):
-    policy_id: UUID
-    """Policy that permits the principals of this visit."""
+    team_id: UUID | None = None
+    """Team whose current members are the people of this visit, unless a policy is named."""
+    policy_id: UUID | None = None
+    """Policy whose principals are the people of this visit, unless a team is named."""
     parent_surface_id: UUID
     type: VisitType
     planned_start_at: Timestamp
@@ -286,45 +296,78 @@ class TakeVisitSurfaceControl(VisitCommand): ...
 class ReleaseVisitSurfaceControl(VisitCommand): ...
 
 
-type PolicyAndVisit = tuple[Policy, Visit | None]
-"""The policy of a visit; the parent of a new visit, or the visit that controls the surface now."""
+class VisitReferences(Record):
+    """The people of a visit, and another visit."""
+
+    policy: Policy | None
+    team: Team | None
+    other: Visit | None
+    """The parent of a new visit, or the visit that controls the surface now."""
 
 
-async def visit_references(command: RegisterVisit, read: Reader) -> PolicyAndVisit:
-    policy = await read.one(policies, command.policy_id)
+async def visit_references(command: RegisterVisit, read: Reader) -> VisitReferences:
+    team, policy = await _people(command, read)
     await read.one(surfaces, command.parent_surface_id)
-    return policy, await read.one(visits, command.parent_id) if command.parent_id else None
+    parent = await read.one(visits, command.parent_id) if command.parent_id else None
+    return VisitReferences(policy, team, other=parent)
 
 
 async def control_references(
     visit: Visit, command: TakeVisitSurfaceControl, read: Reader
-) -> PolicyAndVisit:
-    policy = await read.one(policies, visit.policy_id)
+) -> VisitReferences:
+    team, policy = await _people(visit, read)
     rows = await read.rows(SURFACE_CONTROL, surface_id=visit.parent_surface_id)
     holder = await read.one(visits, rows[0].visit_id) if rows else None
     # A visit that has released the surface since its row was read holds nothing.
-    return policy, holder if holder and holder.controlling else None
+    other = holder if holder and holder.controlling else None
+    return VisitReferences(policy, team, other=other)
+
+
+async def _people(of: RegisterVisit | Visit, read: Reader) -> tuple[Team | None, Policy | None]:
+    """Return the team and the policy that are named."""
+    # Nobody brings a visit to a team that is absent for them.
+    is_new = isinstance(of, RegisterVisit)
+    team = await read.one(teams, of.team_id, to_show=is_new) if of.team_id else None
+    return team, await read.one(policies, of.policy_id) if of.policy_id else None
 
 
 def register_visit(
-    command: RegisterVisit, given: PolicyAndVisit, call: Call
-) -> list[VisitRegistered]:
-    """Register a planned visit on a surface."""
-    policy, parent = given
+    command: RegisterVisit, given: VisitReferences, call: Call
+) -> list[VisitRegistered | SideWrite]:
+    """Register a planned visit of a team, or of a policy, on a surface."""
+    if (given.team is None) == (given.policy is None):
+        raise InvalidVisitPeopleError(f"This visit names {'both' if given.team else 'neither'}.")
     start, end = command.planned_start_at, command.planned_end_at
     if end <= start:
         raise InvalidVisitPlannedPeriodError(f"Start is {start}, end is {end}.")
     refs = outside_references(command.external_refs, InvalidVisitExternalRefsError)
-    if policy.surface_id != command.parent_surface_id:
-        place = f"surface {policy.surface_id}" if policy.surface_id else "no surface"
+    if given.team and given.team.closed:
+        detail = f"Team '{given.team.title}' is closed; reopen the team first."
+        raise VisitCannotRegisterError(detail, team_id=given.team.id)
+    if given.policy and given.policy.surface_id != command.parent_surface_id:
+        surface_id = given.policy.surface_id
+        place = f"surface {surface_id}" if surface_id else "no surface"
         raise VisitCannotRegisterError(f"The policy is for {place}.")
-    if parent and parent.parent_surface_id != command.parent_surface_id:
+    if given.other:
+        _require_fitting(given.other, command)
+    now, id, team_id = call.now, call.new_id, command.team_id
+    registered = VisitRegistered.of(command, occurred_at=now, visit_id=id, external_refs=refs)
+    if team_id is None:
+        return [registered]
+    row = ObjectTeam(id, visits.name, team_id=team_id, visit_id=id)
+    return [registered, OBJECT_TEAMS.insert(row)]
+
+
+def _require_fitting(parent: Visit, command: RegisterVisit) -> None:
+    """Raise VisitCannotRegisterError unless the visit can be a part of this parent."""
+    if parent.parent_surface_id != command.parent_surface_id:
         place = f"surface {parent.parent_surface_id}"
         raise VisitCannotRegisterError(f"The parent visit is on {place}.")
-    if parent and parent.status not in AHEAD | UNDER_WAY:
+    if command.team_id and parent.team_id not in {None, command.team_id}:
+        detail = f"The parent visit is of team {parent.team_id}; name that team or a policy."
+        raise VisitCannotRegisterError(detail)
+    if parent.status not in AHEAD | UNDER_WAY:
         raise VisitCannotRegisterError(f"The parent visit is {parent.status} and has ended.")
-    now, id = call.now, call.new_id
-    return [VisitRegistered.of(command, occurred_at=now, visit_id=id, external_refs=refs)]
 
 
 def record_visit_arrival(
@@ -372,14 +415,18 @@ def void_visit(visit: Visit, command: VoidVisit, call: Call) -> list[VisitVoided
 
 
 def take_visit_surface_control(
-    visit: Visit, command: TakeVisitSurfaceControl, given: PolicyAndVisit, call: Call
+    visit: Visit, command: TakeVisitSurfaceControl, given: VisitReferences, call: Call
 ) -> list[VisitControl | SideWrite]:
     """Take control of the visit's surface when it is free or the parent visit controls it."""
     CONTROLLING.require(visit.controlling, VisitSurfaceControlTaken)
-    policy, holder = given
     STATUS.require_in(visit.status, PRESENT, VisitCannotTakeControlError)
-    if call.principal_id not in policy.permitted_principal_ids:
+    if given.team and call.principal_id not in current_members(given.team, call.now):
+        detail = f"The caller is not a current member of team {visit.team_id}."
+        raise VisitCannotTakeControlError(detail)
+    permitted = given.policy.permitted_principal_ids if given.policy else ()
+    if not given.team and call.principal_id not in permitted:
         raise VisitCannotTakeControlError(f"Policy {visit.policy_id} does not permit the caller.")
+    holder = given.other
     taken = VisitSurfaceControlTaken(call.now, visit.id, visit.parent_surface_id)
     row = SurfaceControl(visit.parent_surface_id, visit.id, call.now)
     if holder is None:
@@ -418,9 +465,10 @@ visits = Aggregate("Visit", begin, evolve, absent=VisitNotFoundError, axes=(STAT
 
 # fmt: off
 OPERATIONS = (
-    visits.creates("POST /visits", RegisterVisit, register_visit, PolicyNotFoundError,
-        SurfaceNotFoundError, VisitNotFoundError, InvalidVisitPlannedPeriodError,
-        InvalidVisitExternalRefsError, VisitCannotRegisterError, given=visit_references),
+    visits.creates("POST /visits", RegisterVisit, register_visit, TeamNotFoundError,
+        PolicyNotFoundError, SurfaceNotFoundError, VisitNotFoundError, InvalidVisitPeopleError,
+        InvalidVisitPlannedPeriodError, InvalidVisitExternalRefsError, VisitCannotRegisterError,
+        given=visit_references),
     visits.changes("POST /visits/{visit_id}/record-arrival", RecordVisitArrival,
         record_visit_arrival, VisitCannotRecordArrivalError),
     visits.changes("POST /visits/{visit_id}/start", StartVisit, start_visit, VisitCannotStartError),
@@ -453,6 +501,7 @@ class ListVisits(Listing):
     type: VisitType | None = None
     parent_id: UUID | None = None
     policy_id: UUID | None = None
+    team_id: UUID | None = None
 
 
 ENDS = VisitCompleted, VisitCancelled, VisitAborted, VisitVoided
@@ -462,6 +511,7 @@ QUESTIONS = reads(
     visits,
     ListVisits,
     milestones=TIMES,
+    version=2,
     directory=DirectoryEntry(
         lambda it: f"{it.type} {it.planned_start_at:%Y-%m-%d}",
         status=lambda it: it.status,

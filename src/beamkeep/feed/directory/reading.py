@@ -1,7 +1,7 @@
 """Answers questions about the directory, as far as the caller may see."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from beamkeep.contexts.access import profile
@@ -11,6 +11,7 @@ from beamkeep.contexts.seams.names import FoundObject, ObjectName, Search, Searc
 from beamkeep.feed.fair_shares import FairShares
 from beamkeep.kernel import Catalogue, ObjectScope
 from beamkeep.kernel.values import folded
+from beamkeep.runtime.session import sight_of
 
 from .entries import MOST_FOLDED, Entry
 from .seam import Directory, Match, VisibleKinds
@@ -37,16 +38,14 @@ class DirectoryReader:
 
     async def _search(self, query: Search, read: Reader) -> SearchedObjects:
         text, visible = folded(query.q)[:MOST_FOLDED], _visible(await self._reach(read), read)
-        every, own = (
-            kinds if query.kind is None else kinds & query.kind
-            for kinds in (visible.every, visible.own)
-        )
+        asked = visible.by_sight(query.kind)
         found, truncated = dict[UUID, Entry](), False
         for match in _matches(text):
             if len(found) < query.limit:
-                parts = [await self._directory.find(match, text, every)] if every else []
-                if own:
-                    parts.append(await self._directory.find(match, text, own, visible.owner_id))
+                parts = [
+                    await self._directory.find(match, text, kinds, sight)
+                    for sight, kinds in asked.items()
+                ]
                 truncated = truncated or any(part.truncated for part in parts)
                 entries = [entry for part in parts for entry in part.entries]
                 ranked = sorted(entries, key=lambda entry: _rank(entry, text))
@@ -60,7 +59,7 @@ class DirectoryReader:
         wanted, reach = frozenset(ids), await self._reach(read)
         visible = _visible(reach, read)
         entries = await self._directory.entries(sorted(wanted))
-        found = {entry.id: self._name(entry) for entry in entries if visible.shows(entry)}
+        found = {each.id: self._name(each) for each in await self._shown(entries, visible)}
         scope = reach.get(actors.name)
         others = wanted - {entry.id for entry in entries}
         if scope is None or not others:
@@ -72,6 +71,16 @@ class DirectoryReader:
             path = self._paths[actors.name]
             found[id] = ObjectName(actors.name, shown.name, None, link=f"{path}/{id}")
         return found
+
+    async def _shown(self, entries: Sequence[Entry], visible: VisibleKinds) -> list[Entry]:
+        """Return the entries that the caller may see."""
+        known = [each for each in entries if each.kind in visible.by_kind]
+        sights = {each.id: visible.by_kind[each.kind] for each in known}
+        seen = {e.id for e in known if (s := sights[e.id]) is None or e.owner_id == s.principal_id}
+        others = {id: s for id, s in sights.items() if s and s.teams and id not in seen}
+        for sight in {*others.values()}:
+            seen |= await self._directory.of_teams(sorted(others), sight.principal_id)
+        return [each for each in known if each.id in seen]
 
     async def _reach(self, read: Reader) -> Mapping[str, ObjectScope]:
         """Return the kinds of objects that the caller may get here, and which objects of them."""
@@ -85,8 +94,8 @@ class DirectoryReader:
 
 def _visible(reach: Mapping[str, ObjectScope], read: Reader) -> VisibleKinds:
     assert read.principal_id is not None, "it reads for the caller"  # noqa: S101
-    every = frozenset(kind for kind, scope in reach.items() if scope is ObjectScope.ALL)
-    return VisibleKinds(every, frozenset(reach.keys() - every), read.principal_id)
+    me = read.principal_id
+    return VisibleKinds({kind: sight_of(me, scope) for kind, scope in reach.items()})
 
 
 def _matches(text: str) -> Iterable[Match]:

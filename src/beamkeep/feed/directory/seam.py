@@ -1,11 +1,11 @@
 """The directory seam: how entries are found."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from enum import Enum, auto
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from beamkeep.kernel import Record
+from beamkeep.kernel import Record, Sight
 
 from .entries import Entry
 
@@ -47,26 +47,43 @@ class Candidates(Record):
 
 
 class VisibleKinds(Record):
-    """Which entries a caller may see: all of these kinds, and of those kinds the caller's own."""
+    """The kinds of entries that a caller may see, and whose; None for everybody's."""
 
-    every: frozenset[str]
-    own: frozenset[str]
-    owner_id: UUID
+    by_kind: Mapping[str, Sight | None]
 
-    def shows(self, entry: Entry) -> bool:
-        """Return whether the caller may see an entry."""
-        return entry.kind in self.every or (
-            entry.kind in self.own and entry.owner_id == self.owner_id
-        )
+    def by_sight(self, wanted: Set[str] | None) -> Mapping[Sight | None, frozenset[str]]:
+        """Return the kinds, or those of them that are wanted, by whose objects are seen."""
+        kinds = self.by_kind.keys() if wanted is None else self.by_kind.keys() & wanted
+        sights = {self.by_kind[kind] for kind in kinds}
+        return {s: frozenset(k for k in kinds if self.by_kind[k] == s) for s in sights}
+
+
+class PublishedObject(NamedTuple):
+    """What an event says of its object, as it is known now."""
+
+    kind: str | None
+    """None while the directory has no entry of it."""
+    name: str | None
+    facility_code: str | None
+    team_id: UUID | None
+    visit_id: UUID | None
 
 
 class Directory(Protocol):
     """Finds entries of the directory."""
 
     async def find(
-        self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
+        self, match: Match, text: str, kinds: frozenset[str], sight: Sight | None = None
     ) -> Candidates:
-        """Return at most 500 entries that a folded text finds so, of one owner or of all."""
+        """Return at most 500 entries that a folded text finds so, in sight or of all."""
+        ...
+
+    async def of_teams(self, ids: Sequence[UUID], principal_id: UUID) -> Set[UUID]:
+        """Return the objects that belong to teams of which a principal is a member now."""
+        ...
+
+    async def published(self, ids: Sequence[UUID]) -> Mapping[UUID, PublishedObject]:
+        """Return what events say of the objects with these ids."""
         ...
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:

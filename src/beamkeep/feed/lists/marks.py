@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import Period, View
+from beamkeep.kernel import Period, Sight, View
 from beamkeep.runtime.store import ListFilter
 
 SPANS = (12, 15, 18, 21, 24, 27, 30)
@@ -47,7 +47,7 @@ def marks_of(
     return marks
 
 
-def ways(view: View[Any], list_filter: ListFilter, owner_id: UUID | None) -> list[tuple[str, ...]]:
+def ways(view: View[Any], list_filter: ListFilter, sight: Sight | None) -> list[tuple[str, ...]]:
     """Return groups of marks; every row that a filter finds has a mark of each group."""
     found: list[tuple[str, ...]] = [*((facet,) for facet in list_filter.every), *list_filter.groups]
     marked, windows = _compared(view), _windows(list_filter)
@@ -56,8 +56,13 @@ def ways(view: View[Any], list_filter: ListFilter, owner_id: UUID | None) -> lis
         period, holds = list_filter.period
         now = _second(list_filter.now)
         found.append(tuple(_around(period.name, now)) if holds else _not_holding(period, now))
-    owners = {each: None for each in (owner_id, list_filter.owner_id) if each is not None}
-    return found + [(_owned(each),) for each in owners]
+    groups = dict[tuple[str, ...], None]()
+    if list_filter.owner_id:
+        groups[_owned(list_filter.owner_id),] = None
+    if sight:
+        me = sight.principal_id
+        groups[(_owned(me), read_by(me)) if sight.teams else (_owned(me),)] = None
+    return [*found, *groups]
 
 
 def _windows(list_filter: ListFilter) -> dict[str, tuple[int, int]]:
@@ -107,6 +112,11 @@ def _within(field: str, first: int, last: int) -> Iterator[str]:
 def _second(time: datetime) -> int:
     # A time without a zone is not met: every time of an event has one.
     return min(max(int(time.astimezone(UTC).timestamp()), 0), END - 1)
+
+
+def read_by(principal_id: UUID) -> str:
+    """Return the mark of the objects of a principal's teams. It finds them, and shows none."""
+    return f"reader={principal_id}"
 
 
 def _owned(by: UUID) -> str:

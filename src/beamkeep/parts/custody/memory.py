@@ -10,6 +10,7 @@ from beamkeep.contexts.data.distribution import COPIES, Copy
 from beamkeep.contexts.data.judging import CustodyRow, custody_row, summed
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
 from beamkeep.contexts.seams.installation import Reader
+from beamkeep.kernel import Sight
 
 from .watching import as_if_up
 
@@ -21,7 +22,7 @@ class MemoryCustody:
         self._store, self._sessions = store, sessions
 
     async def datasets(
-        self, wanted: CustodyFilter, after: UUID | None, limit: int, owner_id: UUID | None
+        self, wanted: CustodyFilter, after: UUID | None, limit: int, sight: Sight | None
     ) -> Sequence[UUID]:
         """Return datasets that are not discarded, oldest first."""
         there = {
@@ -32,16 +33,16 @@ class MemoryCustody:
         compared = ("verdict", "intent", "producing_run_id", "sole_supply_id")
         found = [
             row.dataset_id
-            for row in await self._rows(owner_id)
+            for row in await self._rows(sight)
             if row.verdict is not None and (after is None or row.dataset_id > after)
             if all(getattr(wanted, name) in {None, getattr(row, name)} for name in compared)
             if wanted.supply_id is None or row.dataset_id in there
         ]
         return sorted(found)[:limit]
 
-    async def totals(self, supply_id: UUID | None, owner_id: UUID | None) -> Sequence[CustodyTotal]:
+    async def totals(self, supply_id: UUID | None, sight: Sight | None) -> Sequence[CustodyTotal]:
         """Return the sums over one storage, or over all."""
-        rows = await self._rows(owner_id)
+        rows = await self._rows(sight)
         return summed((it for row in rows for it in row.counted), supply_id)
 
     async def copies(
@@ -50,14 +51,14 @@ class MemoryCustody:
         prefix: str | None,
         after: CopyPlace | None,
         limit: int,
-        owner_id: UUID | None,
+        sight: Sight | None,
     ) -> Sequence[CopyPlace]:
         """Return copies on a storage, by dataset, or with addresses below a prefix, by address."""
         found = [
             CopyPlace.of(copy)
             for copy in await self._store.rows(COPIES, {})
             if supply_id in {None, copy.supply_id} and copy.uri.startswith(prefix or "")
-            if owner_id in {None, self._owner_of(copy.dataset_id)}
+            if self._is_seen(copy.dataset_id, sight)
         ]
 
         def place(it: CopyPlace) -> tuple[str, UUID]:
@@ -66,7 +67,7 @@ class MemoryCustody:
         following = [it for it in found if after is None or place(it) > place(after)]
         return sorted(following, key=place)[:limit]
 
-    async def _rows(self, owner_id: UUID | None) -> Sequence[CustodyRow]:
+    async def _rows(self, sight: Sight | None) -> Sequence[CustodyRow]:
         rows = await self._store.rows(COPIES, {})
         view = as_if_up(await view_of((copy.supply_id for copy in rows), self._sessions()))
         copies: dict[UUID, list[Copy]] = {}
@@ -77,8 +78,11 @@ class MemoryCustody:
                 each, self._owner_of(each.dataset_id), copies.get(each.dataset_id, ()), view
             )
             for each in await self._store.rows(STANDINGS, {})
-            if owner_id in {None, self._owner_of(each.dataset_id)}
+            if self._is_seen(each.dataset_id, sight)
         ]
+
+    def _is_seen(self, dataset_id: UUID, sight: Sight | None) -> bool:
+        return sight is None or self._store.is_in_sight((datasets.name, dataset_id), sight)
 
     def _owner_of(self, dataset_id: UUID) -> UUID:
         return self._store.streams[datasets.name, dataset_id][0].principal_id

@@ -9,12 +9,14 @@ import asyncpg
 import msgspec
 
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.sights import of_teams, sight_values
 from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.tables import parsed_rows, read_columns
 from beamkeep.contexts.data.dataset import STANDINGS, datasets
 from beamkeep.contexts.data.distribution import COPIES, Copy, distributions
 from beamkeep.contexts.data.judging import CustodyRow, summed, totals_of
 from beamkeep.contexts.seams.custody_rules import CopyPlace, CustodyFilter, CustodyTotal
+from beamkeep.kernel import Sight
 from beamkeep.runtime.codec import encode
 
 from .watching import CustodyFacts
@@ -22,7 +24,8 @@ from .watching import CustodyFacts
 OWN_COPY = f"""
    AND EXISTS (SELECT 1 FROM bk.events v
                 WHERE v.stream_type = '{datasets.name}' AND v.stream_id = y.dataset_id
-                  AND v.version = 1 AND v.principal_id = :owner_id)"""  # noqa: S608
+                  AND v.version = 1 AND (v.principal_id = :principal_id::uuid
+                    OR :teams::boolean AND {of_teams("y.dataset_id")}))"""  # noqa: S608
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('custody', 1))"
 STANDING_ROWS = f"""
@@ -63,8 +66,9 @@ TOTALS = """
 SELECT supply_id, kind, number, bytes FROM bk.custody_total
  WHERE number <> 0 AND ($1::uuid IS NULL OR supply_id = $1)
 """
-OWN_TOTALS = "SELECT counted FROM bk.custody WHERE owner_id = $1"
-"""A person's own datasets are counted again, since the totals are of all owners."""
+SEEN = f"(c.owner_id = :principal_id::uuid OR :teams::boolean AND {of_teams('c.dataset_id')})"
+OWN_TOTALS = Statement(f"SELECT counted FROM bk.custody c WHERE {SEEN}")  # noqa: S608
+"""The datasets in sight are counted again, since the totals are of all owners."""
 
 
 class PostgresCustody:
@@ -74,23 +78,22 @@ class PostgresCustody:
         self._connections = connections
 
     async def datasets(
-        self, wanted: CustodyFilter, after: UUID | None, limit: int, owner_id: UUID | None
+        self, wanted: CustodyFilter, after: UUID | None, limit: int, sight: Sight | None
     ) -> Sequence[UUID]:
         """Return datasets that are not discarded, oldest first."""
         fields = wanted.__struct_fields__
         given = {name: value for name in fields if (value := getattr(wanted, name)) is not None}
-        if owner_id:
-            given["owner_id"] = owner_id
-        values = {**given, "after": after or UUID(int=0), "limit": limit}
-        rows = await self._connections.read(*_datasets(tuple(sorted(given))).bind(values))
+        values = {**given, **sight_values(sight), "after": after or UUID(int=0), "limit": limit}
+        statement = _datasets(tuple(sorted(given)), sight is not None)
+        rows = await self._connections.read(*statement.bind(values))
         return [row[0] for row in rows]
 
-    async def totals(self, supply_id: UUID | None, owner_id: UUID | None) -> Sequence[CustodyTotal]:
+    async def totals(self, supply_id: UUID | None, sight: Sight | None) -> Sequence[CustodyTotal]:
         """Return the sums over one storage, or over all."""
-        if owner_id is None:
+        if sight is None:
             rows = await self._connections.read(TOTALS, supply_id)
             return [CustodyTotal(*row) for row in rows]
-        rows = await self._connections.read(OWN_TOTALS, owner_id)
+        rows = await self._connections.read(*OWN_TOTALS.bind(sight_values(sight)))
         return summed((total for row in rows for total in _totals(row[0])), supply_id)
 
     async def copies(
@@ -99,16 +102,16 @@ class PostgresCustody:
         prefix: str | None,
         after: CopyPlace | None,
         limit: int,
-        owner_id: UUID | None,
+        sight: Sight | None,
     ) -> Sequence[CopyPlace]:
         """Return copies on a storage, by dataset, or with addresses below a prefix, by address."""
-        statement = _copies(supply_id is not None, prefix is not None, owner_id is not None)
+        statement = _copies(supply_id is not None, prefix is not None, sight is not None)
         first = UUID(int=0)
         rows = await self._connections.read(
             *statement.bind(
                 {
                     **({"supply_id": supply_id} if supply_id else {}),
-                    **({"owner_id": owner_id} if owner_id else {}),
+                    **sight_values(sight),
                     **(
                         {"uri": (after and after.uri) or prefix, "end": _end_of(prefix)}
                         if prefix is not None
@@ -176,14 +179,14 @@ async def _facts(
 
 
 @cache
-def _datasets(given: tuple[str, ...]) -> Statement:
-    """Select datasets that have these values."""
+def _datasets(given: tuple[str, ...], own: bool) -> Statement:
+    """Select datasets that have these values, and that are in sight."""
     copy_there = (
         "EXISTS (SELECT 1 FROM bk.dataset_copy y WHERE y.supply_id = :supply_id"
         " AND y.dataset_id = c.dataset_id)"
     )
     conditions = [copy_there if name == "supply_id" else f"c.{name} = :{name}" for name in given]
-    where = " AND ".join(["c.dataset_id > :after", *conditions])
+    where = " AND ".join(["c.dataset_id > :after", *conditions, *([SEEN] if own else [])])
     return Statement(
         f"SELECT c.dataset_id FROM bk.custody c WHERE {where}"  # noqa: S608
         " AND c.verdict IS NOT NULL ORDER BY c.dataset_id LIMIT :limit"

@@ -11,7 +11,8 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.contexts.seams.log import CloudEvent, InvalidFeedCursorError
-from beamkeep.feed.directory.entries import Entry
+from beamkeep.feed.directory.seam import PublishedObject
+from beamkeep.feed.events import UNKNOWN
 from beamkeep.feed.facilities import ASK_SECONDS
 from beamkeep.feed.follower import POLL_SECONDS
 from beamkeep.feed.log import START, LogPlace, LogQuery, place_of
@@ -198,10 +199,10 @@ class Relay:
             page = await self._reader.log.page(
                 LogQuery(PAGE_EVENTS, after=place.position, before=followed.before)
             )
-            entries = await self._reader.events.entries(page.events)
+            objects = await self._reader.events.objects(page.events)
             for events in batched(page.events, IN_FLIGHT):
                 messages = [
-                    self._message(event, entries.get(event.stream_id), session.max_payload)
+                    self._message(event, objects.get(event.stream_id, UNKNOWN), session.max_payload)
                     for event in events
                 ]
                 messages[0] = messages[0]._replace(follows_break=follows_break)
@@ -246,13 +247,16 @@ class Relay:
             raise UnknownPlaceError
         return place
 
-    def _message(self, event: Envelope, entry: Entry | None, max_payload: int) -> BusMessage:
-        sent = self._reader.events.of(event, entry)
+    def _message(self, event: Envelope, about: PublishedObject, max_payload: int) -> BusMessage:
+        sent = self._reader.events.of(event, about)
         body = encode(sent)
         if len(body) + HEADER_BYTES > max_payload:
             body = encode(without_data(sent))
-        code = entry.facility_code if entry else None
-        names = code or UNKNOWN_FACILITY, sent.streamtype, sent.type.removeprefix("beamkeep.")
+        names = (
+            about.facility_code or UNKNOWN_FACILITY,
+            sent.streamtype,
+            sent.type.removeprefix("beamkeep."),
+        )
         return BusMessage(f"beamkeep.{'.'.join(names)}", sent.id, sent.cursor, body=body)
 
 

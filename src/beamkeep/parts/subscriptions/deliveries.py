@@ -31,10 +31,11 @@ from beamkeep.feed.log import LogPlace, LogQuery
 from beamkeep.feed.matching import Owners, asked_for
 from beamkeep.feed.published import PublishedEvent
 from beamkeep.feed.reading import LogReader
-from beamkeep.kernel import Cannot, ObjectScope, Record, replace
+from beamkeep.kernel import Cannot, Record, Sight, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, UnauthorizedError
 from beamkeep.runtime.parsing import MalformedRequestError
+from beamkeep.runtime.session import sight_of
 from beamkeep.runtime.store import EventStore, Position
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers.durable import fenced_rows
@@ -195,8 +196,8 @@ class _Delivering:
         else:
             wanted, looked = await asked_for(events, self._filters, follower.facilities)
             reached, looked_at = looked[-1].place if looked else self._place, len(looked)
-            if wanted and (owner_id := await self._permit()):
-                wanted = await self._all.owners.own(wanted, owner_id)
+            if wanted and (sight := await self._permit()):
+                wanted = await self._all.owners.own(wanted, sight)
         if not looked_at and reached.position < follower.head.position:
             # The directory has not followed the next events yet.
             self._held.require_held()
@@ -226,8 +227,8 @@ class _Delivering:
 
     async def _page(self) -> tuple[Sequence[PublishedEvent], LogPlace, int]:
         """Return a page of events that are no longer kept in memory, and how many it passed."""
-        head, owner_id = self._all.follower.head, await self._permit()
-        page = await self._all.reader.read(self._filters, owner_id, self._place, BATCH)
+        head, sight = self._all.follower.head, await self._permit()
+        page = await self._all.reader.read(self._filters, sight, self._place, BATCH)
         # A page that reached the end has looked at everything up to the head there was before it,
         # unless it ended where the directory does.
         is_whole = not page.more and self._filters.facility_code is None
@@ -243,14 +244,14 @@ class _Delivering:
             if number % BATCH == 0 and number < len(wanted):
                 await self._permit()
 
-    async def _permit(self) -> UUID | None:
+    async def _permit(self) -> Sight | None:
         """Return whose objects the owner may see; None for all. Pause it when that is nobody's."""
         self._held.require_held()
         try:
             admitted = await self._all.service.admission.admit(PERMISSION, self._caller)
         except UnauthorizedError:
             await self._pause("owner may not see")
-        return None if admitted.scope is ObjectScope.ALL else admitted.standing.principal_id
+        return sight_of(admitted.standing.principal_id, admitted.scope)
 
     async def _deliver(self, row: EventDelivery, event: PublishedEvent) -> None:
         """Send one event, as often as it takes."""

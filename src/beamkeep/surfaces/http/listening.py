@@ -13,12 +13,13 @@ from beamkeep.feed.log import START, LogPlace
 from beamkeep.feed.matching import Owners, asked_for, hinted_at
 from beamkeep.feed.published import PublishedEvent
 from beamkeep.feed.reading import LogReader
-from beamkeep.kernel import ActorKind, ObjectScope, Question, Record
+from beamkeep.kernel import ActorKind, Question, Record
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller, UnauthorizedError
 from beamkeep.runtime.answers import MOST_SEEN
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
+from beamkeep.runtime.session import sight_of
 from beamkeep.runtime.store import EventStore, StoreUnavailableError
 from beamkeep.runtime.tokens import IdentityProviderUnavailableError, TokenRefusal, TokenVerifier
 from beamkeep.surfaces.http.limits import ConcurrencyLimit
@@ -201,7 +202,7 @@ class Listener:
         head = self._follower.head
         async with self._streams.catching_up:
             page = await self._streams.reader.read(
-                self._query, self._owner_id, self._place, PAGE_EVENTS
+                self._query, self._sight, self._place, PAGE_EVENTS
             )
         # A page that reached the end has looked at everything up to the head there was before it,
         # unless it ended where the directory does.
@@ -218,8 +219,8 @@ class Listener:
         me = str(self._caller_id).encode()
         if any(event.stream_type in NAMING and me in event.text for event in looked):
             await self._readmit()
-        if self._owner_id and fitting:
-            fitting = await self._streams.owners.own(fitting, self._owner_id)
+        if self._sight and fitting:
+            fitting = await self._streams.owners.own(fitting, self._sight)
         if looked:
             self._place = looked[-1].place
         return self._text(fitting)
@@ -236,8 +237,8 @@ class Listener:
         if not hints:
             return b""
         fitting = await hinted_at(hints, self._query, self._follower.facilities)
-        if self._owner_id and fitting:
-            fitting = await self._streams.owners.own(fitting, self._owner_id)
+        if self._sight and fitting:
+            fitting = await self._streams.owners.own(fitting, self._sight)
         return b"".join([hint.text for hint in fitting])
 
     async def _keep(self) -> None:
@@ -270,7 +271,7 @@ class Listener:
             admitted.place.surface_id,
         )
         self._is_agent = admitted.standing.kind is ActorKind.AGENT
-        self._owner_id = None if admitted.scope is ObjectScope.ALL else self._caller_id
+        self._sight = sight_of(self._caller_id, admitted.scope)
 
     def _beat(self) -> bytes:
         cursors = self._streams.cursors

@@ -14,8 +14,9 @@ def compact(schema: Any, *, texts: bool) -> Any:
     if short.get("default", ...) is None or not texts:
         short.pop("default", None)
     if not texts:
-        short.pop("description", None)
-        short.pop("title", None)
+        # A format says what the name of a field says; no value is refused for it.
+        for said in ("description", "title", "format"):
+            short.pop(said, None)
     short.pop("examples", None)
     match short:
         case {"anyOf": [{"type": str(kind), **rest}, {"type": "null"}]} if "enum" not in rest:

@@ -45,6 +45,7 @@ from beamkeep.contexts.campaign.campaign import (
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import begin as begin_run
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
+from beamkeep.contexts.trust.belonging import TeamsDifferError
 from beamkeep.kernel import ActorKind, Event, Many, Refusal, replace
 from beamkeep.schemas import JsonObject
 from beamkeep.testing.past import ABSENT, ME, NEW, NOW
@@ -219,6 +220,20 @@ def test_what_the_run_says_of_its_campaign_decides():
     given(registered, running, added).when(ADD).then(added, joined)
 
 
+def test_a_run_joins_no_campaign_of_another_team():
+    ours, theirs = UUID(int=41), UUID(int=42)
+    of_ours, of_theirs = replace(registered, team_id=ours), replace(running, team_id=theirs)
+    refused = given(of_ours, of_theirs).when(ADD).refused(TeamsDifferError)
+    assert str(ours) in str(refused)
+    assert str(theirs) in str(refused)
+    for past in (
+        (of_ours, running),
+        (registered, of_theirs),
+        (of_ours, replace(running, team_id=ours)),
+    ):
+        given(*past).when(ADD).then(added, joined)
+
+
 def test_a_campaign_that_is_over_keeps_its_members():
     for past in ((started, closed), (abandoned,)):
         given(registered, *past, running).when(ADD).refused(CampaignCannotAddRunError)
@@ -232,6 +247,8 @@ def test_faults_of_a_membership_are_reported_in_order():
         given(registered, abandoned).when(command).refused(run.RunNotFoundError)
     given(registered, abandoned, running).when(REMOVE).refused(CampaignCannotRemoveRunError)
     given(registered, abandoned, running, joined).when(ADD).refused(CampaignCannotAddRunError)
+    ours, theirs = replace(registered, team_id=ME), replace(running, team_id=OTHER)
+    given(ours, theirs, joined).when(ADD).refused(CampaignRunAlreadyMemberError)
 
 
 def test_a_campaign_is_what_its_first_event_says():

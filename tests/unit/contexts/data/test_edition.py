@@ -106,6 +106,7 @@ from beamkeep.contexts.federation.facility import claims_of as facility_claims
 from beamkeep.contexts.seams.custody_rules import ChecksumStrength
 from beamkeep.contexts.seams.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.seams.work import WORK_STATES, WORK_TURNS, WorkState, WorkTurn
+from beamkeep.contexts.trust.belonging import TeamsDifferError
 from beamkeep.kernel import WORK, ActorKind, Event, Fenced, SideWrite, Work, replace
 from beamkeep.testing.installation import FACTS
 from beamkeep.testing.past import ABSENT, NEW, NOW, Past
@@ -329,6 +330,22 @@ def test_datasets_are_added_and_removed_until_the_edition_is_sealed():
     last = RemoveEditionDataset(edition_id=ID, dataset_id=ONE)
     given(*KNOWN, alone).when(last).refused(EditionCannotRemoveDatasetError, "only one")
     given(*KNOWN, registered, sealed).when(remove).refused(EditionCannotRemoveDatasetError)
+
+
+def test_an_edition_takes_no_dataset_of_another_team():
+    ours, theirs = UUID(int=41), UUID(int=42)
+    add = AddEditionDataset(edition_id=ID, dataset_id=TWO)
+    around = [each for each in KNOWN if each != dataset(TWO)]
+    for team_id, of_dataset, fits in (
+        *((ours, theirs, False), (ours, ours, True)),
+        *((None, theirs, True), (ours, None, True), (None, None, True)),
+    ):
+        edition = replace(registered, dataset_ids=(ONE,), team_id=team_id)
+        scenario = given(*around, dataset(TWO, team_id=of_dataset), edition).when(add)
+        if fits:
+            scenario.then(EditionDatasetAdded(NOW, ID, TWO), part_of(TWO))
+        else:
+            scenario.refused(TeamsDifferError)
 
 
 def held(event: DatasetSealedIntoEdition | DatasetReleasedFromEdition, *before: Event) -> list[Any]:

@@ -413,6 +413,10 @@ def test_a_run_is_in_one_campaign_at_a_time_whatever_its_status():
         assert moved.campaign_id == OTHER_CAMPAIGN
 
 
+def test_only_the_event_of_the_membership_puts_a_run_in_a_campaign():
+    assert begin(replace(started, campaign_id=CAMPAIGN)) == begin(started)
+
+
 def test_a_request_for_a_debrief_changes_nothing():
     ended = evolve(evolve(begin(started), added), stopped)
     assert evolve(ended, debriefed) == ended
@@ -427,7 +431,7 @@ def test_a_list_is_narrowed_by_what_is_asked_for():
     }
     assert source.view.filters == (
         *("asset_id", "campaign_id", "external_ref", "pinned_calibration_id"),
-        *("plan_id", "status", "subject_id"),
+        *("plan_id", "status", "subject_id", "team_id", "visit_id"),
     )
     assert source.view.aliases == {"under_asset_id": "asset_id"}
 

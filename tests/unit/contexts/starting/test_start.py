@@ -146,7 +146,9 @@ started = RunStarted(
     *(OVERRIDE, EFFECTIVE, (REVISION, OTHER_REVISION)),
     *((kept(LEAK, BEAMLINE, WARNING), kept(DUST, STAGE, CAUTION)), DECISION),
     *(DeclarationVersions(plan=1, practice=1, method=1, capability=1), (PAPER,), ()),
+    campaign_id=CAMPAIGN,
 )
+alone = replace(started, campaign_id=None)
 joined = RunAddedToCampaign(NOW, NEW, CAMPAIGN), campaign.CampaignRunAdded(NOW, CAMPAIGN, NEW)
 
 
@@ -182,7 +184,7 @@ PLAIN = starting(override_parameters={}, campaign_id=None)
 
 def plainly(effective: JsonObject, versions: DeclarationVersions, **noted: object) -> RunStarted:
     """The run that starts with the defaults of its plan, outside a campaign."""
-    plain = replace(started, override_parameters={}, effective_parameters=effective)
+    plain = replace(alone, override_parameters={}, effective_parameters=effective)
     return replace(plain, declaration_versions=versions, **noted)
 
 
@@ -616,7 +618,7 @@ def test_a_window_holds_its_start_and_not_its_end():
         )
     last = LATER - MOMENT
     given().when(starting(campaign_id=None), call=replace(CALL, now=last)).then(
-        replace(started, occurred_at=last), *PINS
+        replace(alone, occurred_at=last), *PINS
     )
 
 
@@ -845,7 +847,7 @@ def test_a_campaign_that_is_over_is_not_joined():
 
 def test_a_run_outside_a_campaign_joins_none():
     given(campaign.CampaignClosed(NOW, CAMPAIGN)).when(starting(campaign_id=None)).then(
-        started, *PINS
+        alone, *PINS
     )
 
 

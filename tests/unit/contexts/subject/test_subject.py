@@ -269,7 +269,7 @@ def test_a_list_shows_when_the_status_last_changed():
             *(SubjectReturned, SubjectStored, SubjectDiscarded),
         }
     }
-    assert source.view.filters == ("mounted_on_asset_id", "status")
+    assert source.view.filters == ("mounted_on_asset_id", "status", "team_id", "visit_id")
 
 
 def in_status(status: SubjectStatus) -> Subject:

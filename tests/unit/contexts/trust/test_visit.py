@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from beamkeep.contexts.seams.belonging import OBJECT_TEAMS, ObjectTeam
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
 from beamkeep.contexts.trust.policy import begin as begin_policy
 from beamkeep.contexts.trust.surface import (
@@ -11,13 +12,24 @@ from beamkeep.contexts.trust.surface import (
     SurfaceDefined,
     SurfaceNotFoundError,
 )
+from beamkeep.contexts.trust.team import (
+    MemberRole,
+    Membership,
+    TeamClosed,
+    TeamMemberRemoved,
+    TeamNotFoundError,
+    TeamRegistered,
+    TeamReopened,
+)
 from beamkeep.contexts.trust.visit import (
     OPERATIONS,
+    QUESTIONS,
     AbortVisit,
     CancelVisit,
     CompleteVisit,
     HoldVisit,
     InvalidVisitExternalRefsError,
+    InvalidVisitPeopleError,
     InvalidVisitPlannedPeriodError,
     RecordVisitArrival,
     RegisterVisit,
@@ -43,6 +55,7 @@ from beamkeep.contexts.trust.visit import (
     VisitCompleted,
     VisitHeld,
     VisitNotFoundError,
+    VisitReferences,
     VisitRegistered,
     VisitResumed,
     VisitStarted,
@@ -55,34 +68,55 @@ from beamkeep.contexts.trust.visit import (
     begin,
     evolve,
 )
-from beamkeep.kernel import Command, Event, ObjectScope, Refusal, SideWrite, SurfaceKind, replace
+from beamkeep.kernel import (
+    Command,
+    Event,
+    Many,
+    ObjectScope,
+    Refusal,
+    SideWrite,
+    SurfaceKind,
+    replace,
+)
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, PARENT, STRANGER = NEW, UUID(int=2), UUID(int=3)
 ENTRY, CONSOLE, OTHER_CONSOLE = UUID(int=20), UUID(int=30), UUID(int=31)
-TEAM, OTHER_TEAM = UUID(int=40), UUID(int=41)
+POLICY, OTHER_POLICY = UUID(int=40), UUID(int=41)
+TEAM, OTHER_TEAM, THIRD_TEAM = UUID(int=50), UUID(int=51), UUID(int=52)
 START = datetime(2030, 3, 1, tzinfo=UTC)
 END = datetime(2030, 3, 2, tzinfo=UTC)
 
 
 def policy(id: UUID, surface_id: UUID) -> PolicyDefined:
-    return PolicyDefined(NOW, id, "Team", ENTRY, surface_id, (ME,), ("*",), ObjectScope.ALL)
+    return PolicyDefined(NOW, id, "Staff", ENTRY, surface_id, (ME,), ("*",), ObjectScope.ALL)
 
 
 def registration(
     id: UUID, parent_id: UUID | None = None, surface_id: UUID = CONSOLE
 ) -> VisitRegistered:
     return VisitRegistered(
-        NOW, id, TEAM, surface_id, VisitType.USER, START, END, parent_id, {"proposal": "P1"}
+        NOW, id, POLICY, surface_id, VisitType.USER, START, END, parent_id, {"proposal": "P1"}
     )
+
+
+def team(*members: Membership, id: UUID = TEAM) -> TeamRegistered:
+    return TeamRegistered(NOW, id, "Cracks in glass", {}, members)
+
+
+def of_team(visit: VisitRegistered, team_id: UUID = TEAM) -> VisitRegistered:
+    """The same visit, of a team instead of a policy."""
+    return replace(visit, policy_id=None, team_id=team_id)
 
 
 AROUND = (
     SurfaceDefined(NOW, CONSOLE, "Console", SurfaceKind.HTTP, ENTRY),
     SurfaceDefined(NOW, OTHER_CONSOLE, "Other console", SurfaceKind.HTTP, ENTRY),
-    policy(TEAM, CONSOLE),
-    policy(OTHER_TEAM, OTHER_CONSOLE),
+    policy(POLICY, CONSOLE),
+    policy(OTHER_POLICY, OTHER_CONSOLE),
+    team(Membership(ME)),
+    team(id=OTHER_TEAM),
 )
 registered = registration(ID)
 arrived = VisitArrived(NOW, ID)
@@ -110,13 +144,17 @@ VOID = VoidVisit(visit_id=ID, reason="typing error")
 TAKE = TakeVisitSurfaceControl(visit_id=ID)
 RELEASE = ReleaseVisitSurfaceControl(visit_id=ID)
 REGISTER = RegisterVisit(
-    policy_id=TEAM,
+    policy_id=POLICY,
     parent_surface_id=CONSOLE,
     type=VisitType.USER,
     planned_start_at=START,
     planned_end_at=END,
     external_refs={" proposal ": " P1 "},
 )
+
+
+OF_TEAM = {"policy_id": None, "team_id": TEAM}
+BELONGS = OBJECT_TEAMS.insert(ObjectTeam(ID, "Visit", team_id=TEAM, visit_id=ID))
 
 
 def given(*history: Event | SideWrite) -> Scenario:
@@ -131,6 +169,77 @@ def test_a_visit_is_registered_with_its_references_trimmed():
     given().when(REGISTER).then(registered)
 
 
+def test_a_visit_of_a_team_is_registered_and_belongs_to_the_team():
+    given().when(registering(**OF_TEAM)).then(of_team(registered), BELONGS)
+
+
+def test_a_visit_names_a_team_or_a_policy_and_not_both():
+    given().when(registering(team_id=TEAM)).refused(
+        InvalidVisitPeopleError, saying="This visit names both."
+    )
+    given().when(registering(policy_id=None)).refused(
+        InvalidVisitPeopleError, saying="This visit names neither."
+    )
+
+
+def test_a_visit_of_a_team_is_on_any_surface():
+    elsewhere = registering(**OF_TEAM, parent_surface_id=OTHER_CONSOLE)
+    there = replace(of_team(registered), parent_surface_id=OTHER_CONSOLE)
+    given().when(elsewhere).then(there, BELONGS)
+
+
+def test_a_team_without_members_has_visits():
+    row = OBJECT_TEAMS.insert(ObjectTeam(ID, "Visit", team_id=OTHER_TEAM, visit_id=ID))
+    asked = given().when(registering(policy_id=None, team_id=OTHER_TEAM))
+    asked.then(of_team(registered, OTHER_TEAM), row)
+
+
+def test_a_closed_team_gets_no_visits_until_it_is_reopened():
+    closed = TeamClosed(NOW, TEAM)
+    refusal = (
+        given(closed)
+        .when(registering(**OF_TEAM))
+        .refused(
+            VisitCannotRegisterError,
+            saying="Team 'Cracks in glass' is closed; reopen the team first.",
+        )
+    )
+    assert refusal.facts == {"team_id": TEAM}
+    reopened = TeamReopened(NOW, TEAM)
+    given(closed, reopened).when(registering(**OF_TEAM)).then(of_team(registered), BELONGS)
+
+
+def test_a_visit_of_a_team_is_part_of_a_visit_of_the_same_team_or_of_a_policy():
+    for parent in (registration(PARENT), of_team(registration(PARENT))):
+        given(parent).when(registering(**OF_TEAM, parent_id=PARENT)).then(
+            of_team(registration(ID, PARENT)), BELONGS
+        )
+
+
+def test_a_visit_of_a_team_is_not_part_of_a_visit_of_another_team():
+    parent = of_team(registration(PARENT), OTHER_TEAM)
+    given(parent).when(registering(**OF_TEAM, parent_id=PARENT)).refused(
+        VisitCannotRegisterError,
+        saying=f"The parent visit is of team {OTHER_TEAM}; name that team or a policy.",
+    )
+
+
+def test_a_visit_of_a_policy_is_part_of_a_visit_of_a_team():
+    given(of_team(registration(PARENT))).when(registering(parent_id=PARENT)).then(
+        registration(ID, PARENT)
+    )
+
+
+def test_a_visit_of_a_team_is_on_the_surface_of_its_parent_which_has_not_ended():
+    elsewhere = of_team(registration(PARENT, surface_id=OTHER_CONSOLE))
+    part = registering(**OF_TEAM, parent_id=PARENT)
+    given(elsewhere).when(part).refused(
+        VisitCannotRegisterError, saying="The parent visit is on surface "
+    )
+    over = of_team(registration(PARENT)), replace(completed, visit_id=PARENT)
+    given(*over).when(part).refused(VisitCannotRegisterError, saying="has ended")
+
+
 def test_a_visit_is_registered_as_part_of_another():
     for history in ((), (VisitArrived(NOW, PARENT), VisitStarted(NOW, PARENT))):
         given(registration(PARENT), *history).when(registering(parent_id=PARENT)).then(
@@ -140,6 +249,7 @@ def test_a_visit_is_registered_as_part_of_another():
 
 def test_what_a_visit_refers_to_must_exist():
     given().when(registering(policy_id=ABSENT)).refused(PolicyNotFoundError)
+    given().when(registering(policy_id=None, team_id=ABSENT)).refused(TeamNotFoundError)
     given().when(registering(parent_surface_id=ABSENT)).refused(SurfaceNotFoundError)
     given().when(registering(parent_id=ABSENT)).refused(VisitNotFoundError)
 
@@ -165,7 +275,7 @@ def test_an_outside_reference_is_not_blank_and_names_its_scheme_once():
 
 
 def test_a_visit_is_on_the_surface_of_its_policy():
-    given().when(registering(policy_id=OTHER_TEAM)).refused(
+    given().when(registering(policy_id=OTHER_POLICY)).refused(
         VisitCannotRegisterError, saying="The policy is for surface "
     )
 
@@ -190,11 +300,12 @@ def test_a_visit_that_is_over_gets_no_more_parts():
 
 def test_faults_of_a_registration_are_reported_in_order():
     wrong: dict[str, object] = {
-        "policy_id": OTHER_TEAM,
+        "policy_id": OTHER_POLICY,
         "planned_end_at": START,
         "external_refs": {" ": " "},
     }
     given().when(registering(**wrong, parent_id=ABSENT)).refused(VisitNotFoundError)
+    given().when(registering(**wrong, team_id=TEAM)).refused(InvalidVisitPeopleError)
     given().when(registering(**wrong)).refused(InvalidVisitPlannedPeriodError)
     wrong |= {"planned_end_at": END}
     given().when(registering(**wrong)).refused(InvalidVisitExternalRefsError)
@@ -274,6 +385,62 @@ def test_only_whom_the_policy_permits_takes_control():
     )
 
 
+def taking_as(member: Membership, now: datetime = NOW) -> Scenario:
+    """A visit of a team with this member, of which I take control."""
+    visit = of_team(registered, THIRD_TEAM)
+    past = given(team(member, id=THIRD_TEAM), visit, arrived)
+    return past.when(TAKE, call=replace(CALL, now=now))
+
+
+def test_every_current_member_takes_control_for_the_team():
+    for role in MemberRole:
+        taking_as(Membership(ME, role)).then(taken, in_control)
+
+
+def test_only_a_current_member_of_the_team_takes_control():
+    told = "The caller is not a current member of team "
+    taking_as(Membership(STRANGER)).refused(VisitCannotTakeControlError, told + str(THIRD_TEAM))
+    removed = TeamMemberRemoved(NOW, TEAM, ME, "left the group")
+    past = given(removed, of_team(registered), arrived)
+    past.when(TAKE).refused(VisitCannotTakeControlError, told + str(TEAM))
+
+
+def test_a_member_takes_control_from_the_start_until_the_end_of_the_membership():
+    moment = timedelta(microseconds=1)
+    member = Membership(ME, since=NOW, until=LATER)
+    taking_as(member, NOW - moment).refused(VisitCannotTakeControlError)
+    taking_as(member, NOW).then(taken, in_control)
+    last = LATER - moment
+    taking_as(member, last).then(
+        replace(taken, occurred_at=last),
+        SURFACE_CONTROL.insert(SurfaceControl(CONSOLE, ID, last)),
+    )
+    taking_as(member, LATER).refused(VisitCannotTakeControlError)
+
+
+def test_whom_a_policy_permits_takes_no_control_for_a_team():
+    past = given(of_team(registered, OTHER_TEAM), arrived)
+    past.when(TAKE).refused(VisitCannotTakeControlError, saying="not a current member")
+
+
+def test_a_member_takes_no_control_for_a_visit_of_a_policy():
+    permits_nobody = replace(policy(UUID(int=42), CONSOLE), permitted_principal_ids=())
+    visit = replace(registered, policy_id=permits_nobody.policy_id)
+    past = given(permits_nobody, visit, arrived)
+    past.when(TAKE).refused(VisitCannotTakeControlError, saying="does not permit the caller")
+
+
+def test_a_visit_of_nobody_gives_nobody_control():
+    nobodys = VisitReferences(policy=None, team=None, other=None)
+    past = given(replace(registered, policy_id=None), arrived)
+    past.when(TAKE, given=nobodys).refused(VisitCannotTakeControlError)
+
+
+def test_a_visit_of_a_closed_team_takes_control():
+    past = given(TeamClosed(NOW, TEAM), of_team(registered), arrived)
+    past.when(TAKE).then(taken, in_control)
+
+
 def test_a_surface_held_by_a_stranger_is_not_taken_and_the_stranger_is_named():
     told = f"Visit {STRANGER} controls the surface"
     taking = given(registered, arrived, *in_control_of(registration(STRANGER))).when(TAKE)
@@ -330,7 +497,7 @@ def test_a_move_that_is_not_the_end_keeps_the_surface():
 def test_a_visit_is_what_its_first_event_says():
     assert begin(registration(ID, PARENT)) == Visit(
         id=ID,
-        policy_id=TEAM,
+        policy_id=POLICY,
         parent_surface_id=CONSOLE,
         type=VisitType.USER,
         planned_start_at=START,
@@ -340,7 +507,25 @@ def test_a_visit_is_what_its_first_event_says():
         status=VisitStatus.PLANNED,
         controlling=False,
         last_status_reason=None,
+        team_id=None,
     )
+    visit = begin(of_team(registered))
+    assert (visit.team_id, visit.policy_id) == (TEAM, None)
+
+
+def test_a_visit_from_before_there_were_teams_has_none():
+    before = VisitRegistered(
+        *(NOW, ID, POLICY, CONSOLE, VisitType.USER, START, END, None), external_refs={}
+    )
+    assert begin(before).team_id is None
+
+
+def test_visits_are_listed_by_their_team():
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    facets = source.view.facets_of(begin(of_team(registered)))
+    assert f"team_id={TEAM}" in facets
+    assert not any(each.startswith("policy_id=") for each in facets)
 
 
 def test_the_last_reason_stays():
@@ -349,7 +534,7 @@ def test_the_last_reason_stays():
     assert evolve(visit, aborted).last_status_reason == "leak"
 
 
-PERMITTING = (begin_policy(policy(TEAM, CONSOLE)), None)
+PERMITTING = VisitReferences(begin_policy(policy(POLICY, CONSOLE)), team=None, other=None)
 MOVES = [
     Example(command) for command in (ARRIVE, BEGIN, HOLD, RESUME, COMPLETE, CANCEL, ABORT, VOID)
 ]
