@@ -60,7 +60,9 @@ async def measure(rig: Rig) -> dict[str, Any]:
     """Measure the latency under load, then the cost of idle listeners."""
     listeners = rig.pick(FULL, QUICK, SMALLEST)
     seconds = listeners.seconds
-    with running_server(rig.cluster, project_in_serve="false", limit_concurrency="2000") as server:
+    # All listeners have one address here, which may have 300 connections by default.
+    most = {"limit_concurrency": "2000", "connections_per_address": "2000"}
+    with running_server(rig.cluster, project_in_serve="false", **most) as server:
         async with httpx2.AsyncClient(base_url=server.url, timeout=30) as http:
             people = range(listeners.idle // PER_PRINCIPAL + 1)
             tokens = [await _enrolled(http, server, number) for number in people]

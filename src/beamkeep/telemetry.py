@@ -340,12 +340,13 @@ class _CallMetrics:
         self._seconds = seconds
         self.log: structlog.stdlib.BoundLogger = structlog.get_logger(name=name, surface=surface)
         self.log = self.log.bind()
-        self.outcomes: dict[str, tuple[int, float]] = {}
+        self.outcomes: dict[str, list[float]] = {}
         """The number of calls by outcome, and when each outcome was first seen."""
 
     def count(self, outcome: str, seconds: float) -> None:
-        known = self.outcomes.get(outcome)
-        self.outcomes[outcome] = (known[0] + 1, known[1]) if known else (1, time.time())
+        if (known := self.outcomes.get(outcome)) is None:
+            known = self.outcomes[outcome] = [0, time.time()]
+        known[0] += 1
         self._seconds.counts[bisect_left(BUCKETS, seconds)] += 1
         self._seconds.total += seconds
 

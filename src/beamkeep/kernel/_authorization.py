@@ -171,5 +171,8 @@ def authorize(
         determining = [grant for grant in own if grant.permits(*here, proposing=True)]
     if not determining:
         return Deny(DenialReason.NO_MATCHING_POLICY)
+    first, *others = determining
+    if not others:
+        return verdict((first.policy_id,), first.object_scope)
     scope = max([grant.object_scope for grant in determining], key=lambda each: each.breadth)
     return verdict(tuple(sorted([grant.policy_id for grant in determining])), scope)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import reduce
+from operator import itemgetter
 from typing import Any, get_type_hints
 from uuid import UUID
 
@@ -12,6 +13,8 @@ from beamkeep.kernel import Aggregate, AnyAggregate, Event, Upcast, event_types
 
 from .folds import fingerprint
 from .store import EventRow, NewEvent, Snapshot, StoredEvent
+
+VERSION = itemgetter(0)
 
 type Decode = Callable[[bytes | str], Event]
 
@@ -90,7 +93,7 @@ class Codec:
         if not events:
             return state
         first = version + 1
-        versions, expected = [each[0] for each in events], [*range(first, first + len(events))]
+        versions, expected = [*map(VERSION, events)], [*range(first, first + len(events))]
         if versions != expected:
             lacking = min({*expected} - {*versions})
             raise BrokenStreamError(f"{aggregate.name} lacks version {lacking}")

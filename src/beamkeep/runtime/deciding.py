@@ -54,10 +54,10 @@ class Pending(Record):
 
     def parsed(self) -> tuple["Pending", Command]:
         """Return this with its arguments read, and the command. Raise if they cannot be read."""
-        request = self.request
+        pending, request = self, self.request
         if request.parses:
             request = replace(request, arguments=request.parses(), parses=None)
-            return replace(self, request=request).parsed()
+            pending = Pending(self.operation, request, self.stream)
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         command = request.command or parse(self.operation.command, request.arguments)
@@ -66,7 +66,7 @@ class Pending(Record):
             raise MalformedRequestError(
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )
-        return self, command
+        return pending, command
 
 
 class EarlierAttempts(Record):

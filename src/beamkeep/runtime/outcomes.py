@@ -21,7 +21,10 @@ def events_of(outcome: Outcome) -> list[Event]:
 
 def one_of[P](outcome: Outcome, kind: type[P]) -> P | None:
     """Return the part of an outcome that is of this kind, if there is one."""
-    return next((part for part in outcome if isinstance(part, kind)), None)
+    for part in outcome:
+        if isinstance(part, kind):
+            return part
+    return None
 
 
 def without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:

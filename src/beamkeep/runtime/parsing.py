@@ -98,7 +98,14 @@ def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
 def parse_id(arguments: Arguments, field: str) -> UUID | None:
     """Return the id in a field, or None when it is not one."""
     text = None if isinstance(arguments, MalformedRequestError) else arguments.get(field)
+    if not isinstance(text, str):
+        return None
     try:
-        return UUID(text) if isinstance(text, str) else None
+        # It knows the usual form alone, and takes a tenth of the time.
+        return msgspec.convert(text, UUID)
+    except msgspec.ValidationError:
+        pass
+    try:
+        return UUID(text)
     except ValueError:
         return None

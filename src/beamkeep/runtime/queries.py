@@ -190,20 +190,21 @@ class QueryRunner:
 
     async def _one(self, asked: "_Asked", source: kernel.One) -> Found:
         assert isinstance(asked.query, kernel.Get)  # noqa: S101
-        of, (_, id), as_of = asked.question.aggregate, asked.stream, asked.query.as_of
+        of, stream, as_of = asked.question.aggregate, asked.stream, asked.query.as_of
+        session, id = asked.session, stream[1]
         if as_of is None:
-            state = await asked.session.adopt(of, id, asked.opened.loaded)
-            version = asked.session.versions[of.name, id]
+            state = await session.adopt(of, id, asked.opened.loaded)
+            version = session.versions[stream]
         else:
-            state, version = await asked.session.at(of, id, as_of, asked.opened.loaded)
+            state, version = await session.at(of, id, as_of, asked.opened.loaded)
         folded = shown(of, state, asked.opened.owner_id)
         answer = dict(folded)
-        asked.session.shows_past = as_of is not None
+        session.shows_past = as_of is not None
         if joined := source.enricher:
-            answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
+            answer |= msgspec.to_builtins((await joined([state.id], session))[state.id])
         if period := source.period:
             answer[period.name] = period.holds_of(state, await self._moment(asked, as_of))
-        seen = [(*asked.stream, version)]
+        seen = [(*stream, version)]
         return Found(encode(answer), version, seen=seen, basis=folded)
 
     async def _moment(self, asked: "_Asked", as_of: int | datetime | None) -> datetime:

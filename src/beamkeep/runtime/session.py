@@ -122,7 +122,8 @@ class Session:
         self, of: Aggregate[S, Any, Any], id: UUID | None, loaded: LoadedStream
     ) -> S:
         """Return the state of a stream, remembered as read; refuse one that does not exist."""
-        decided = self._decided.get((of.name, id), ()) if id else ()
+        # Most calls have one command, before which nothing was decided.
+        decided = self._decided.get((of.name, id), ()) if self._decided and id else ()
         if id is None or not (loaded.events or loaded.snapshot or decided):
             raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}.")
         stream, stored = (of.name, id), loaded.snapshot
@@ -147,7 +148,8 @@ class Session:
             self.folded[stream] = Folded(state, version, snapshot_version, snapshot_bytes=size)
         elif decided and version != self.versions.get(stream, 0):
             raise MovedError
-        state = self._codec.fold(of, decided, state, version)
+        if decided:
+            state = self._codec.fold(of, decided, state, version)
         assert state is not None, "it has events or a snapshot"  # noqa: S101
         return state
 
@@ -246,6 +248,8 @@ class Session:
     def snapshots(self, events: Sequence[NewEvent]) -> list[NewSnapshot]:
         """Return the snapshots that are due once these events are written."""
         due: list[NewSnapshot] = []
+        if not self.folded:
+            return due
         for stream, version in {new.stream: new.version for new in events}.items():
             folded, of = self.folded.get(stream), self._catalogue.aggregates[stream[0]]
             if folded and version >= of.snapshots_from and self.is_due(folded, version):

@@ -5,6 +5,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from math import inf
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from beamkeep.runtime.store import Position
 from .supervision import Lease
 
 PAGE = 1000
+PAYLOAD = attrgetter("payload")
 BUSY_PAUSE, LONGEST_PAUSE, GATHERING = 0.025, 0.25, 0.01
 REVIEW_EVERY = 2.0
 
@@ -303,7 +305,7 @@ class Projector:
             if own := by_type.get(self._types[follower.generation.name]):
                 await self._fold_own(batch, follower, own)
         batch.events += len(events)
-        batch.bytes += sum(len(event.payload) for event in events)
+        batch.bytes += sum(map(len, map(PAYLOAD, events)))
 
     async def _fold_own(
         self, batch: "_Batch", follower: Follower, own: Mapping[UUID, Sequence[TailEvent]]

@@ -333,6 +333,23 @@ async def test_the_directory_is_rebuilt_from_the_lists_when_a_declaration_change
 
 
 @pytest.mark.postgres
+async def test_an_entry_that_is_stored_already_is_not_written_again(
+    prepared: Deployed, unseeded: Database
+):
+    hosted, projector = Hosted(prepared.service, prepared.store), prepared.projector
+    await zones(hosted, "Hutch", "Hall")
+    await projector.catch_up([WHOLE_LOG])
+    await remade(projector)
+    unseeded.ask("UPDATE bk.directory SET status = 'wrong' WHERE name = 'Hall' RETURNING 1")
+    places = "SELECT name, ctid::text FROM bk.directory WHERE kind = 'Zone'"
+    before = dict(unseeded.ask(places))
+    unseeded.ask("DELETE FROM bk.directory_kinds WHERE name = 'zone' RETURNING 1")
+    await remade(projector)
+    after = dict(unseeded.ask(places))
+    assert [name for name in before if after[name] != before[name]] == ["Hall"]
+
+
+@pytest.mark.postgres
 async def test_the_directory_is_rebuilt_after_a_list_was_rebuilt(
     prepared: Deployed, unseeded: Database
 ):

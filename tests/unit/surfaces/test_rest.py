@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, cast
+from urllib.parse import unquote
 from uuid import uuid4
 
 import httpx2
@@ -531,6 +532,21 @@ def test_a_literal_wins_over_a_placeholder():
         router.find("GET", b"/zones")
     with pytest.raises(MethodNotAllowedError):
         router.find("POST", b"/zones/recent")
+
+
+@pytest.mark.parametrize("id", [str(uuid4()), str(uuid4()).upper(), "7", "a%2Fb"])
+def test_the_route_of_one_object_is_found_by_any_id(id: str):
+    one, visits = getting("/zones/{zone_id}"), getting("/zones/{zone_id}/visits")
+    visit = getting("/zones/{zone_id}/visits/{visit_id}")
+    router, path, values = Router([one, visits, visit]), f"/zones/{id}", {"zone_id": unquote(id)}
+    assert router.find("GET", path.encode()) == (one, values)
+    assert router.find("GET", f"{path}/visits".encode()) == (visits, values)
+    assert router.find("GET", f"{path}/visits/3".encode()) == (visit, {**values, "visit_id": "3"})
+    for other in (f"{path}/", f"{path}/visits/", f"/rooms/{id}", f"{path}/other"):
+        with pytest.raises(RouteNotFoundError):
+            router.find("GET", other.encode())
+    with pytest.raises(MethodNotAllowedError):
+        router.find("POST", path.encode())
 
 
 def test_one_method_and_path_has_one_route():

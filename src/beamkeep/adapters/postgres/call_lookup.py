@@ -20,6 +20,8 @@ from beamkeep.runtime.store import (
 from .sights import CURRENT
 from .statements import Statement
 
+KINDS = {kind.value: kind for kind in ActorKind}
+
 # A caller without permission causes no access to the answer, the snapshot or the stream, so the
 # response time reveals nothing about them.
 PERMITTED = "w.barred IS NULL AND w.agent_barred IS NULL AND w.grants <> '{}'"
@@ -129,7 +131,7 @@ def call_context(
 
 
 def _standing(id: UUID, kind: str, barred: str | None, agent: Sequence[str] | None) -> Standing:
-    standing = Standing(id, ActorKind(kind), barred=_reason(barred))
+    standing = Standing(id, KINDS[kind], barred=_reason(barred))
     if agent is None:
         return standing
     agent_barred, agent_kind, *tools = agent

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from time import monotonic
 from typing import Any
 
 import asyncpg
@@ -84,12 +85,12 @@ class Connections:
 
     async def read(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
         """Return the rows of a statement that may be repeated when its connection is lost."""
-        deadline = asyncio.get_running_loop().time() + WAIT_TIMEOUT
+        since = monotonic()
         while True:
             try:
                 return await self.fetch(statement, *arguments)
             except CONNECTION_ERRORS:
-                if asyncio.get_running_loop().time() > deadline:
+                if monotonic() > since + WAIT_TIMEOUT:
                     raise StoreUnavailableError from None
             except UNAVAILABLE_ERRORS:
                 raise StoreUnavailableError from None
@@ -136,7 +137,7 @@ class Connections:
             self._open -= 1
 
     async def _take(self) -> asyncpg.Connection:
-        deadline = asyncio.get_running_loop().time() + WAIT_TIMEOUT
+        deadline = None
         while True:
             while self._idle:
                 connection = self._idle.pop()
@@ -146,6 +147,7 @@ class Connections:
                 self.lost += 1
             if self._open < self._most:
                 return await self._connect()
+            deadline = deadline or asyncio.get_running_loop().time() + WAIT_TIMEOUT
             await self._wait(deadline)
 
     async def _acquire(self, name: str) -> tuple[asyncpg.Connection, bool]:

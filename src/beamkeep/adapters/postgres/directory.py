@@ -98,7 +98,8 @@ SELECT i.id, d.kind, d.name, d.facility_code, o.team_id, o.visit_id
 BY_ID = f"SELECT {COLUMNS} FROM bk.directory WHERE id = ANY($1::uuid[])"  # noqa: S608
 
 # Only what the generation that is read has: others write rows that nobody reads yet. A bookmark of
-# the generation is locked here, and so it cannot become the live one at the same time. The
+# the generation is locked here, and so it cannot become the live one at the same time. An entry
+# that is stored already is not written again, as when a list is followed from the beginning. The
 # statement returns the objects whose facility must be found, for the first time or again.
 UPSERT_ENTRIES = Statement("""
 WITH had AS MATERIALIZED (SELECT id, scope, within FROM bk.directory WHERE id = ANY(:ids::uuid[])),
@@ -118,7 +119,11 @@ written AS (
      SET version = EXCLUDED.version, owner_id = EXCLUDED.owner_id, status = EXCLUDED.status,
          name = EXCLUDED.name, folded = EXCLUDED.folded, words = EXCLUDED.words,
          scope = EXCLUDED.scope, within = EXCLUDED.within
-   WHERE t.version <= EXCLUDED.version
+   WHERE t.version < EXCLUDED.version
+      OR t.version = EXCLUDED.version
+         AND (t.owner_id, t.status, t.name, t.folded, t.words, t.scope, t.within)
+             IS DISTINCT FROM (EXCLUDED.owner_id, EXCLUDED.status, EXCLUDED.name, EXCLUDED.folded,
+                               EXCLUDED.words, EXCLUDED.scope, EXCLUDED.within)
   RETURNING id, scope, within)
 SELECT w.id FROM written w LEFT JOIN had h ON h.id = w.id
  WHERE (h.scope, h.within) IS DISTINCT FROM (w.scope, w.within)

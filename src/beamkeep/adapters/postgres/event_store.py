@@ -238,15 +238,19 @@ class PostgresEventStore:
     ) -> Mapping[Stream, LoadedStream]:
         """Return these streams, with the snapshots of these folds by aggregate name."""
         if len(streams) == 1:
-            stream_type, stream_id = streams[0]
+            (stream,) = streams
+            if folds is None:
+                events = await self.later(stream, 0, READ_AT_ONCE)
+                return {stream: LoadedStream(events)} if events else {}
+            stream_type, stream_id = stream
             values = {
                 "stream_type": stream_type,
                 "stream_id": stream_id,
-                "fold": folds and folds[stream_type],
+                "fold": folds[stream_type],
                 "limit": READ_AT_ONCE,
             }
             rows = await self._connections.read(*LOAD_ONE.bind(values))
-            return {streams[0]: _loaded(rows)} if rows else {}
+            return {stream: _loaded(rows)} if rows else {}
         values = {
             **_stream_columns(streams),
             "folds": [folds and folds[name] for name, _ in streams],

@@ -1,7 +1,8 @@
 """The tail on PostgreSQL: pages of `bk.events`, and the followers' rows in `bk.bookmarks`."""
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+from typing import Any, cast
 
 import asyncpg
 
@@ -10,6 +11,9 @@ from beamkeep.runtime.store import BEGINNING, Position
 
 from .connections import Connections
 from .statements import Statement
+
+TAIL_EVENT: Callable[[Iterable[Any]], TailEvent] = partial(cast("Any", tuple).__new__, TailEvent)
+"""Makes an event of a row; `TailEvent._make` counts the columns of each, too."""
 
 # The transaction id after the newest event before which every transaction has ended. No event below
 # the watermark can appear later. An id above the watermark may be given again after a crash, also
@@ -111,7 +115,7 @@ class PostgresTail:
         }
         statement = _page(shard, until is not None, stream_types is not None)
         rows = await self._connections.read(*statement.bind(values))
-        events = [] if rows[0]["tx"] is None else [TailEvent._make(row) for row in rows]
+        events = [] if rows[0]["tx"] is None else [*map(TAIL_EVENT, rows)]
         return TailPage(rows[0]["watermark"], events)
 
     async def move(self, bookmarks: Sequence[Bookmark], reached: Position) -> bool:

@@ -41,8 +41,8 @@ def entry_of(view: View[Any], id: UUID, row: Row) -> Entry | None:
     if declared is None:
         return None
     name, status = declared.name(row.state), declared.status(row.state)
-    texts = (name, *(each for each in declared.keywords(row.state) if each))
-    words = dict.fromkeys(folded(" ".join(text.split())) for text in texts)
+    texts = [name, *filter(None, declared.keywords(row.state))]
+    words = dict.fromkeys([folded(" ".join(text.split())) for text in texts])
     scope = declared.scope(row.state)
     code, within = (scope, None) if isinstance(scope, str) else (None, scope)
     return Entry(

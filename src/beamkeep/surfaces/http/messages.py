@@ -74,14 +74,16 @@ class HttpRequest:
         if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise refusals.UnsupportedMediaTypeError
         # Not by `stream`: an asynchronous generator costs more than the rest of this.
-        limit, parts = self._limits.body_bytes, list[bytes]()
-        left = limit
+        limit = self._limits.body_bytes
         self._begin_reading(limit)
-        while self.reading:
-            parts.append(await self._part(limit, left))
-            left -= len(parts[-1])
-        # Joined once: a body of many small parts is copied once, not once for each part.
-        body = b"".join(parts)
+        body = await self._part(limit, limit)
+        if self.reading:
+            parts, left = [body], limit - len(body)
+            while self.reading:
+                parts.append(await self._part(limit, left))
+                left -= len(parts[-1])
+            # Joined once: a body of many small parts is copied once, not once for each part.
+            body = b"".join(parts)
         media_type = self.headers.get(b"content-type", b"").partition(b";")[0]
         if body and media_type.strip().lower() != b"application/json":
             raise refusals.UnsupportedMediaTypeError

@@ -1,5 +1,6 @@
 """The kinds of routes that the edge serves, and which of them answers a method and a path."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from urllib.parse import unquote
 
@@ -36,6 +37,8 @@ class PublicRoute(HttpRoute):
     recorded: bool = False
 
 
+IS_ID = re.compile(r"[0-9a-fA-F-]{36}")
+"""No segment of a route looks so, and it has no character that is escaped."""
 ANYTHING = "*"
 """The last segment of a route that answers for every path below it that no other route names."""
 
@@ -53,8 +56,17 @@ class Router:
 
     def __init__(self, routes: Iterable[HttpRoute]) -> None:
         self._root, self._literal = _Node(), dict[tuple[str, bytes], HttpRoute]()
+        self._of_one = dict[tuple[str | bytes, ...], HttpRoute]()
+        """The routes of one object, such as `/zones/{zone_id}` and `/zones/{zone_id}/rename`.
+
+        By the method and the path without the id.
+        """
         for route in routes:
             node = self._root
+            path = route.route.path.split("/", 3)
+            if len(route.route.fields) == 1 and len(path) > 2 and path[2].startswith("{"):
+                kept = [part.encode() for part in (path[1], *path[3:])]
+                self._of_one[route.route.method, *kept] = route
             if not route.route.fields and not route.route.path.endswith(ANYTHING):
                 self._literal[route.route.method, route.route.path.encode()] = route
             for segment in route.route.path.split("/")[1:]:
@@ -66,6 +78,12 @@ class Router:
         """Return the route and the values in the path. Raise a refusal when there is none."""
         if literal := self._literal.get((method, path)):
             return literal, {}
+        # Most other calls are about one object.
+        parts = path.split(b"/", 3)
+        if len(parts) > 2 and (route := self._of_one.get((method, parts[1], *parts[3:]))):
+            id = parts[2].decode("latin-1")
+            if IS_ID.fullmatch(id):
+                return route, {route.route.fields[0]: id}
         node, values, below = self._root, list[str](), _Node()
         for segment in path.decode("latin-1").split("/")[1:]:
             below = node.get(ANYTHING, below)
