@@ -225,7 +225,7 @@ class Dispatcher:
         answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
             again = first.result(written, repeated=True) if answers[0].shows_once else answers[0]
-            answer = AnswerToStore(key, first.digest, again.status, again.body, again.version)
+            answer = AnswerToStore.of(again, key=key, fingerprint=first.digest, result=again.body)
         append = Append(
             events=events,
             read={s: v for s, v in session.versions.items() if s not in written},

@@ -15,7 +15,7 @@ def of_teams(object_id: str, principal_id: str = ":principal_id::uuid") -> str:
     # Two keys, one after the other: as a join, a plan for any values may read a whole table.
     return f"""(SELECT {CURRENT} FROM bk.team_member m
        WHERE m.principal_id = {principal_id} AND m.team_id = (
-         SELECT o.team_id FROM bk.object_team o WHERE o.object_id = {object_id}))"""
+         SELECT o.team_id FROM bk.object_team o WHERE o.object_id = {object_id}))"""  # noqa: S608
 
 
 def sight_values(sight: Sight | None) -> dict[str, UUID | bool | None]:
