@@ -225,7 +225,13 @@ class Dispatcher:
         answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
             again = first.result(written, repeated=True) if answers[0].shows_once else answers[0]
-            answer = AnswerToStore(key, first.digest, again.status, again.body, again.version)
+            answer = AnswerToStore(
+                key=key,
+                fingerprint=first.digest,
+                status=again.status,
+                result=again.body,
+                version=again.version,
+            )
         append = Append(
             events=events,
             read={s: v for s, v in session.versions.items() if s not in written},
