@@ -351,12 +351,12 @@ class Explained:
 
     def hear(self, _: object, message: Any) -> None:
         """Keep the plan that the server tells, if it is of a list or of the directory."""
-        told = message.message.partition("plan:")[2]
-        if "proj." in told or "bk.directory" in told:
-            self._plans.append(json.loads(told)["Plan"])
+        reported = message.message.partition("plan:")[2]
+        if "proj." in reported or "bk.directory" in reported:
+            self._plans.append(json.loads(reported)["Plan"])
 
     def taken(self) -> list[Any]:
-        """Return the plans told since the last time."""
+        """Return the plans reported since the last time."""
         taken, self._plans = self._plans, []
         return taken
 

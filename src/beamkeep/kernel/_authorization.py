@@ -171,8 +171,7 @@ def authorize(
         determining = [grant for grant in own if grant.permits(*here, proposing=True)]
     if not determining:
         return Deny(DenialReason.NO_MATCHING_POLICY)
-    first, *others = determining
-    if not others:
-        return verdict((first.policy_id,), first.object_scope)
+    if len(determining) == 1:
+        return verdict((determining[0].policy_id,), determining[0].object_scope)
     scope = max([grant.object_scope for grant in determining], key=lambda each: each.breadth)
     return verdict(tuple(sorted([grant.policy_id for grant in determining])), scope)

@@ -85,12 +85,10 @@ class View[S](Record, dict=True):
 
     def facets_of(self, state: S) -> tuple[str, ...]:
         """Return the properties that filters compare, each as `name=value`."""
-        named = [facet("name", folded(self.directory.name(state)))] if self.directory else []
-        for name in self.filters:
-            values = self.facets.get(name)
-            found = values(state) if values else (getattr(state, name),)
-            named += [facet(name, value) for value in found if value is not None]
-        return tuple(named)
+        own = {name: (getattr(state, name),) for name in self.filters if name not in self.facets}
+        found = own | {name: values(state) for name, values in self.facets.items()}
+        named = (facet("name", folded(self.directory.name(state))),) if self.directory else ()
+        return *named, *(facet(n, v) for n in self.filters for v in found[n] if v is not None)
 
 
 def facet(name: str, value: object) -> str:

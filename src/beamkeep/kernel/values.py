@@ -38,8 +38,7 @@ type FreeText = Annotated[str, MayContainPersonalData()]
 
 def folded(text: str) -> str:
     """Return a text as names are compared: without case, accents and blanks around it."""
-    text = text.strip()
-    if text.isascii():
+    if (text := text.strip()).isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text)
     return "".join(each for each in apart if not unicodedata.combining(each)).casefold()

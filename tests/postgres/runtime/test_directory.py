@@ -342,10 +342,10 @@ async def test_an_entry_that_is_stored_already_is_not_written_again(
     await remade(projector)
     unseeded.ask("UPDATE bk.directory SET status = 'wrong' WHERE name = 'Hall' RETURNING 1")
     places = "SELECT name, ctid::text FROM bk.directory WHERE kind = 'Zone'"
-    before = dict(unseeded.ask(places))
+    before = {str(name): place for name, place in unseeded.ask(places)}
     unseeded.ask("DELETE FROM bk.directory_kinds WHERE name = 'zone' RETURNING 1")
     await remade(projector)
-    after = dict(unseeded.ask(places))
+    after = {str(name): place for name, place in unseeded.ask(places)}
     assert [name for name in before if after[name] != before[name]] == ["Hall"]
 
 

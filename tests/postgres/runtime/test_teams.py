@@ -831,6 +831,11 @@ class Stepped(Connections):
 
     steps: Steps | None = None
 
+    async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+        if self.steps and any(each in statement for each in STEPPED):
+            await self.steps.gate()
+        return await super().fetch(statement, *arguments)
+
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[asyncpg.Connection]:
         async with super().connection() as connection:
@@ -885,7 +890,7 @@ class Meeting:
             assert await self._desk.listed(name, LEO, **of) == []
 
 
-async def test_a_member_finds_an_object_whenever_both_came_and_whoever_followed_first(desk: Desk):
+async def test_a_member_finds_an_object_whenever_both_came_and_in_any_order_of_workers(desk: Desk):
     """Three workers follow meanwhile: a projector, and the marks twice."""
     stepped = [Stepped(desk.database.url("bk_projector"), 4, **IDLE) for _ in range(3)]
     listed, *marked = (PostgresProjections(each) for each in stepped)
@@ -899,12 +904,12 @@ async def test_a_member_finds_an_object_whenever_both_came_and_whoever_followed_
     steps = 0
     for order in range(ORDERS):
         draw = dice(seed(), "interleaving", order)
-        was_in = draw.random() < 0.3
+        was_in = draw.random() < 0.5
         meeting = Meeting(desk, await desk.team("T", *[MIA] * was_in), was_in)
         works: list[Callable[[], Awaitable[object]]] = [
             partial(meeting.create, "register_subject"),
             partial(meeting.create, "register_campaign", **campaign),
-            partial(meeting.change, draw.choice([1, 1, 2, 3])),
+            partial(meeting.change, draw.choice([1, 2, 2, 3])),
         ]
         doing = [Steps(each) for each in works]
         for connections, turn in zip(stepped, turns, strict=True):
@@ -920,6 +925,31 @@ async def test_a_member_finds_an_object_whenever_both_came_and_whoever_followed_
         await connections.close()
 
 
+async def test_a_worker_that_was_suspended_takes_no_marks_from_who_came_back(desk: Desk):
+    """The member comes back while one worker is suspended; another one follows meanwhile."""
+    team_id = await desk.team("Fossils", MIA)
+    made = {*await desk.subjects(3, team_id=team_id)}
+    await desk.follow()
+    stepped = Stepped(desk.database.url("bk_projector"), 2, **IDLE)
+    written, views = PostgresProjections(stepped), [VIEWS["subject"]]
+    slow = TeamMarks(desk.deployed.tail, written, CODEC, views=views)
+    for gates in range(1, 8):
+        await desk.remove(team_id, MIA)
+        stepped.steps = Steps(slow.turn)
+        for _ in range(gates):
+            await stepped.steps.step()
+        await desk.add(team_id, MIA)
+        other = asyncio.create_task(desk.follow_teams())
+        await asyncio.wait([other], timeout=20 * BLOCKED_SECONDS)
+        while not stepped.steps.is_done:
+            await stepped.steps.step()
+        stepped.steps = None
+        await other
+        await desk.follow_teams()
+        assert desk.reader_marks(MIA) == made, gates
+    await stepped.close()
+
+
 async def several(turn: Callable[[], Awaitable[object]], number: int) -> None:
     """Take several turns."""
     for _ in range(number):
@@ -928,9 +958,11 @@ async def several(turn: Callable[[], Awaitable[object]], number: int) -> None:
 
 async def in_some_order(doing: Sequence[Steps], draw: Random) -> int:
     """Let all go on step by step until they have ended; return how many steps there were."""
-    steps = 0
+    # Some are much slower than others, as if they had been suspended.
+    steps, paces = 0, {each: draw.choice([1, 4, 16, 64]) for each in doing}
     while going := [each for each in doing if not each.is_done]:
-        await draw.choice(going).step()
+        (one,) = draw.choices(going, [paces[each] for each in going])
+        await one.step()
         steps += 1
     for each in doing:
         assert each.task

@@ -150,8 +150,8 @@ def test_an_operation_needs_few_lines_of_the_contexts():
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
     aside = "surfaces/http", "surfaces/tools"
-    # Teams, of which the runtime asks the store.
-    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_140
+    # Teams, of which the runtime asks the store, and ways around what most calls do not need.
+    assert lines("kernel", "runtime", "surfaces", without=aside) <= 4_160
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)

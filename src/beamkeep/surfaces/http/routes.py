@@ -65,8 +65,8 @@ class Router:
             node = self._root
             path = route.route.path.split("/", 3)
             if len(route.route.fields) == 1 and len(path) > 2 and path[2].startswith("{"):
-                kept = [part.encode() for part in (path[1], *path[3:])]
-                self._of_one[route.route.method, *kept] = route
+                others = [part.encode() for part in (path[1], *path[3:])]
+                self._of_one[route.route.method, *others] = route
             if not route.route.fields and not route.route.path.endswith(ANYTHING):
                 self._literal[route.route.method, route.route.path.encode()] = route
             for segment in route.route.path.split("/")[1:]:

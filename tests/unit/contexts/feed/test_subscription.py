@@ -63,6 +63,7 @@ from beamkeep.kernel import (
     Claim,
     Event,
     SideWrite,
+    Sight,
     Work,
     claim_key,
     replace,
@@ -99,7 +100,7 @@ class EndOfLog:
     event_types: Set[str] = frozenset({"RunAborted", "RunHeld", "ZoneDefined"})
     stream_types: Set[str] = frozenset({"Run", "Zone"})
 
-    async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
+    async def page(self, query: ListEvents, sight: Sight | None) -> EventPage:
         assert query.after == "now"
         return EventPage((), next_cursor="end", more=False)
 
