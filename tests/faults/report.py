@@ -38,6 +38,7 @@ MUTANTS = frozenset(
         "T30 supervision without_versions",
         "T31 stored events replayed",
         "T32 without the lease",
+        "memberships by marks",
         "T33 without the lock",
         "T34 witness without a memory",
         "T34 witness without the condition",

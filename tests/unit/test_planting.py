@@ -30,7 +30,8 @@ ELSEWHERE = {
 FAULTS = faults()
 SCOPE = faults(ROOT / "tests/planted_scope.toml")
 MEMORY = faults(ROOT / "tests/planted_memory.toml")
-EVERY = [*FAULTS, *SCOPE, *MEMORY]
+TEAMS = faults(ROOT / "tests/planted_teams.toml")
+EVERY = [*FAULTS, *SCOPE, *MEMORY, *TEAMS]
 each_fault = pytest.mark.parametrize("fault", EVERY, ids=lambda fault: fault.name)
 
 
@@ -45,6 +46,10 @@ def test_there_are_forty_faults_of_the_scope_of_commands():
 
 def test_there_are_ten_faults_of_commands_that_are_remembered():
     assert len({fault.name for fault in MEMORY}) == len(MEMORY) == 10
+
+
+def test_there_are_thirty_three_faults_of_the_scope_of_teams():
+    assert len({fault.name for fault in TEAMS}) == len(TEAMS) == 33
 
 
 @each_fault

@@ -19,7 +19,7 @@ CREATE TABLE bk.object_team (
   team_id     uuid,
   visit_id    uuid
 );
-CREATE INDEX object_team_team ON bk.object_team (team_id, stream_type);
+CREATE INDEX object_team_team ON bk.object_team (team_id, stream_type, object_id);
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON bk.team_member TO bk_app;
 -- An object keeps its team.
