@@ -633,6 +633,8 @@ async def once_more(owner: As, aggregate: str, id: str) -> None:
         await owner("version_agent", {"agent_id": id})
     if aggregate == "Proposal":
         await owner("withdraw_proposal", {"proposal_id": id})
+    if aggregate == "Team":
+        await owner("close_team", {"team_id": id})
     if aggregate == "Policy":
         await owner("add_grant", {"policy_id": id, "permitted_principal_id": await an_actor(owner)})
 
