@@ -14,7 +14,7 @@ def compact(schema: Any, *, texts: bool) -> Any:
     if short.get("default", ...) is None or not texts:
         short.pop("default", None)
     if not texts:
-        # A format says what the name of a field says; no value is refused for it.
+        # A format says what the name of a field says, and is an annotation: it refuses no value.
         for said in ("description", "title", "format"):
             short.pop(said, None)
     short.pop("examples", None)
