@@ -76,6 +76,12 @@ MOVES = tuple(sorted({*GIVEN} - {"get_zone", "hold_procedure"}))
 HTTP, MCP = SurfaceKind.HTTP, SurfaceKind.MCP_STREAMABLE_HTTP
 PLACES = {SURFACES[HTTP]: HTTP, SURFACES[MCP]: MCP}
 SCOPES = tuple(ObjectScope)
+REACHED = {
+    ObjectScope.ALL: (ObjectScope.ALL, ObjectScope.TEAM, ObjectScope.OWN),
+    ObjectScope.TEAM: (ObjectScope.TEAM, ObjectScope.OWN),
+    ObjectScope.OWN: (ObjectScope.OWN,),
+}
+"""The scopes that a scope includes."""
 type Power = tuple[str, UUID, ObjectScope, bool]
 """A command, a surface, a scope, and whether the command may be run and not only proposed."""
 
@@ -354,8 +360,7 @@ class Walk:
             (name, surface_id, scope, may_run)
             for names, may_run in ((run, True), (run | propose, False))
             for name in names
-            for scope in SCOPES
-            if policy["object_scope"] in (ObjectScope.ALL, scope)
+            for scope in REACHED[ObjectScope(policy["object_scope"])]
         }
         if self._is_theirs(actor_id):
             self.given |= powers
@@ -418,7 +423,7 @@ def _powers(standing: Standing, grants: tuple[Grant, ...]) -> frozenset[Power]:
             verdict = authorize(standing, grants, name, ENTRY, place, kind, proposable=True)
             if isinstance(verdict, Deny):
                 continue
-            scopes = SCOPES if verdict.object_scope is ObjectScope.ALL else (ObjectScope.OWN,)
+            scopes = REACHED[verdict.object_scope]
             may_run = {False, isinstance(verdict, Allow)}
             powers |= {(name, place, scope, run) for scope in scopes for run in may_run}
     return frozenset(powers)
