@@ -492,7 +492,7 @@ async def test_neither_log_nor_snapshot_is_looked_at_for_who_may_not_call(vacuum
                 "surface_id": str(HTTP),
                 "command_name": "get_zone",
                 "proposable": False,
-            "creates": False,
+                "creates": False,
                 "idempotency_key": "key",
                 "stream_type": "Zone",
                 "stream_id": str(uuid7()),
