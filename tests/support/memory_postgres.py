@@ -721,6 +721,7 @@ class MemoryPostgres:
         stream_id: UUID | None,
         fold: UUID | None,
         limit: int,
+        creates: bool,
     ) -> list[Any]:
         if principal_id is None:
             bound = self.row("actor_identity", str(issuer), str(subject))
@@ -762,6 +763,9 @@ class MemoryPostgres:
                 parts = (3, owner, payload, None) if event_type is None else None
                 parts = parts or (4, owner, event_type, payload)
                 found.append((*parts, version, schema_version, None, None, None))
+        # No caller of these programs has the scope of teams.
+        if creates and (control := self.row("surface_control", str(surface_id))):
+            found.append((6, UUID(control["visit_id"]), *[None] * 7))
         return found
 
     def _read(self, stream: Stream, fold: UUID | None, limit: int) -> list[Any]:
