@@ -79,7 +79,7 @@ describe("the texts", () => {
   });
 
   test("name an event of a later version by its words", () => {
-    expect(eventText("beamkeep.VisitDeferred").text).toBe("visit deferred");
+    expect(eventText("beamkeep.VisitForeseen").text).toBe("visit foreseen");
   });
 
   test("have every word of every state", () => {
