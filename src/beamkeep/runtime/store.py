@@ -338,7 +338,7 @@ class EventStore(Protocol):
         ...
 
     async def reached(self, streams: Sequence[Stream], sight: Sight) -> Mapping[Stream, bool]:
-        """Return of each of these streams that exist whether it is in sight."""
+        """Return whether each of these streams is in sight; leave out those that do not exist."""
         ...
 
     async def append(self, append: Append) -> Position:

@@ -226,7 +226,7 @@ class MemoryStore:
         return {s: self.streams[s][0].principal_id for s in streams if s in self.streams}
 
     async def reached(self, streams: Sequence[Stream], sight: Sight) -> Mapping[Stream, bool]:
-        """Return of each of these streams that exist whether it is in sight."""
+        """Return whether each of these streams is in sight; leave out those that do not exist."""
         return {s: self.is_in_sight(s, sight) for s in streams if s in self.streams}
 
     def is_in_sight(self, stream: Stream, sight: Sight) -> bool:

@@ -274,7 +274,7 @@ class PostgresEventStore:
         return {(name, id): owner_id for name, id, owner_id in rows}
 
     async def reached(self, streams: Sequence[Stream], sight: Sight) -> Mapping[Stream, bool]:
-        """Return of each of these streams that exist whether it is in sight."""
+        """Return whether each of these streams is in sight; leave out those that do not exist."""
         if not streams:
             return {}
         values = {**_stream_columns(streams), **sight_values(sight)}

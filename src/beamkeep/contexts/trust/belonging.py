@@ -80,7 +80,7 @@ def require_one_team(*objects: OfSomebody) -> None:
 
 
 def belonging_of(naming: Naming) -> Belonging:
-    """Return whom a new object belongs to. Raise TeamsDifferError when that is not clear."""
+    """Return the team and the visit of a new object. Raise TeamsDifferError if sources differ."""
     given, control = naming.given, naming.control
     sources = [each for each in (given, *naming.part_of, *naming.about) if each]
     if naming.several and not given and len({each.team_id for each in sources} - {None}) > 1:
@@ -122,7 +122,7 @@ async def assigned(
         if not isinstance(event, Event) or (of := kinds.get(type(event))) is None:
             continue
         id: UUID = getattr(event, of.id_field)
-        made[id] = belonging = belonging_of(await _naming(of, event, made, kinds, call, read))
+        made[id] = belonging = await _found(of, event, made, kinds, call, read)
         if belonging.team_id is None and belonging.visit_id is None:
             continue
         event = replace(event, team_id=belonging.team_id, visit_id=belonging.visit_id)
@@ -131,15 +131,15 @@ async def assigned(
     return parts
 
 
-async def _naming(
+async def _found(
     of: AnyAggregate,
     event: Event,
     made: Mapping[UUID, Belonging],
     kinds: Mapping[type[Event], AnyAggregate],
     call: Call,
     read: Reader,
-) -> Naming:
-    """Return what says to which team a new object belongs; what it rests on is read."""
+) -> Belonging:
+    """Return the team and the visit of a new object, by what is read for it."""
     assert of.team, "objects of this kind may belong to a team"  # noqa: S101
     sources: Sources = of.team(event)
     part_of = await _of_objects(sources.part_of, made, kinds, read)
@@ -148,12 +148,13 @@ async def _naming(
     control = None if any(sources.part_of) else await _control(call.surface_id, read)
     several = sources.several
     naming = Naming(given, part_of=part_of, about=about, control=control, several=several)
-    team_id = belonging_of(naming).team_id
+    belonging = belonging_of(naming)
+    team_id = belonging.team_id
     if team_id and not any(each.team_id for each in part_of):
         team = await read.one(teams, team_id)
         if team.closed:
             raise TeamIsClosedError(f"It is team '{team.title}'.", team_id=team_id)
-    return naming
+    return belonging
 
 
 async def _of_objects(
